@@ -1,0 +1,57 @@
+// The pipeline as the commands use it: models and databases in, units extracted
+// in worker processes, findings out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checker/driver/CompileDb.h"
+#include "checker/driver/Options.h"
+#include "checker/driver/Pipeline.h"
+#include "checker/driver/Selection.h"
+#include "checker/driver/Workers.h"
+#include "checker/extract/Extract.h"
+
+namespace locktidy {
+
+// What later steps need of a unit once its facts are gone into the analysis.
+struct UnitInfo {
+  ExtractJob job;
+  UnitStatus status = UnitStatus::Ok;
+  std::string failure;             // Failed: why; Degraded: the first error
+  std::vector<std::string> files;  // that it read, spelled as Place::file is
+};
+
+struct Analysis {
+  CompileDb db;
+  std::string root;
+  Selection selection;
+  std::vector<UnitInfo> units;  // in database order
+  AnalysisOutput out;           // what is reported
+  std::vector<Finding> hidden;  // found, but not selected
+};
+
+// The directory of the models that come with locktidy: ../share/locktidy/models
+// beside the binary, or what the file locktidy.models-dir beside it names (the
+// build tree). Empty with an error that says where it looked.
+std::string builtinModels(std::string& error);
+// The built-in models and those of --models, in this order.
+bool loadModels(const Options& options, Models& models, std::string& error);
+
+WorkerLimits workerLimits(const Options& options);
+
+// Jobs for all units of the database.
+std::vector<UnitInfo> prepareUnits(const CompileDb& db, const std::string& root);
+
+// Extracts every unit, in worker processes, and returns the facts in the order
+// of `units`, whose status, failure and files are filled in. Never fails.
+std::vector<TuFacts> extractUnits(std::vector<UnitInfo>& units, const Options& options);
+
+// All of it. On failure returns false with a message for exit code 2: bad
+// options, no database, no model, nothing analysed, a path without files.
+bool analyseProgram(const Options& options, Analysis& analysis, std::string& error);
+
+// Warnings about units that could not be analysed, as many as -v and -q ask for.
+void printProblems(const Coverage& coverage, const Options& options);
+
+}  // namespace locktidy

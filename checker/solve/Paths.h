@@ -1,0 +1,125 @@
+// Hash-consed access paths. Equal paths have equal ids, so that prefixes,
+// substitution and sets are cheap.
+//
+// Canonical paths (what effects speak of) never start at a variable that only
+// points somewhere: those are resolved (Aliases.h) first.
+//
+// Limits: at most kMaxSteps selectors; a field that is followed by Deref a
+// second time folds back to its first occurrence (`n.next*.next*` is
+// `n.next*`), so walks over linked structures terminate. A longer path is cut
+// and ends in the step Any, "anything below".
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "checker/model/Facts.h"
+
+namespace locktidy {
+
+using PathId = uint32_t;
+inline constexpr PathId kNoPath = 0;
+inline constexpr int kMaxSteps = 10;
+
+enum class StepKind : uint8_t { Root, Field, Elem, Deref, Any };
+
+struct PathNode {
+  PathId parent = kNoPath;
+  StepKind kind = StepKind::Root;
+  Root root = Root::Unknown;  // Root only
+  uint32_t index = 0;         // Root only: Param, Local, ...
+  Str entity = 0;             // Root Global: USR; Field: USR; Elem: index name
+  uint16_t depth = 0;
+  PathId base = kNoPath;      // the root's id
+};
+
+class PathTable {
+ public:
+  PathTable() { nodes_.emplace_back(); }
+
+  PathId root(Root kind, uint32_t index = 0, Str entity = 0) {
+    PathNode n;
+    n.kind = StepKind::Root;
+    n.root = kind;
+    n.index = index;
+    n.entity = entity;
+    return add(n);
+  }
+  PathId unknown() { return root(Root::Unknown); }
+
+  PathId step(PathId base, StepKind kind, Str entity = 0) {
+    const PathNode& b = nodes_[base];
+    if (b.kind == StepKind::Any) return base;
+    if (b.depth >= kMaxSteps) kind = StepKind::Any, entity = 0;
+    if (kind == StepKind::Deref && b.kind == StepKind::Field) {
+      // Fold cycles: an earlier `.f *` with the same f.
+      for (PathId p = b.parent; p; p = nodes_[p].parent) {
+        const PathNode& n = nodes_[p];
+        if (n.kind == StepKind::Deref && nodes_[n.parent].kind == StepKind::Field &&
+            nodes_[n.parent].entity == b.entity)
+          return p;
+      }
+    }
+    PathNode n;
+    n.parent = base;
+    n.kind = kind;
+    n.entity = entity;
+    n.depth = static_cast<uint16_t>(b.depth + 1);
+    n.base = b.kind == StepKind::Root ? base : b.base;
+    return add(n);
+  }
+  PathId field(PathId base, Str f) { return step(base, StepKind::Field, f); }
+  PathId elem(PathId base, Str index = 0) { return step(base, StepKind::Elem, index); }
+  PathId deref(PathId base) { return step(base, StepKind::Deref); }
+
+  const PathNode& at(PathId p) const { return nodes_[p]; }
+  PathId base(PathId p) const { return nodes_[p].kind == StepKind::Root ? p : nodes_[p].base; }
+  const PathNode& rootOf(PathId p) const { return nodes_[base(p)]; }
+
+  // Is `prefix` an initial part of `p` (or p itself)?
+  bool hasPrefix(PathId p, PathId prefix) const {
+    while (nodes_[p].depth > nodes_[prefix].depth) p = nodes_[p].parent;
+    return p == prefix;
+  }
+  // `p` with its initial part `from` replaced by `to`. Precondition: hasPrefix.
+  PathId replacePrefix(PathId p, PathId from, PathId to) {
+    if (p == from) return to;
+    PathNode n = nodes_[p];
+    PathId parent = replacePrefix(n.parent, from, to);
+    return step(parent, n.kind, n.entity);
+  }
+  // Steps from the root, in order.
+  std::vector<PathId> chain(PathId p) const {
+    std::vector<PathId> out;
+    for (; nodes_[p].kind != StepKind::Root; p = nodes_[p].parent) out.push_back(p);
+    return {out.rbegin(), out.rend()};
+  }
+  // Forgets which element: for paths that leave their function.
+  PathId withoutIndexes(PathId p) {
+    PathNode n = nodes_[p];
+    if (n.kind == StepKind::Root) return p;
+    return step(withoutIndexes(n.parent), n.kind, n.kind == StepKind::Elem ? 0 : n.entity);
+  }
+  size_t size() const { return nodes_.size(); }
+
+ private:
+  struct Key {
+    uint64_t a, b;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const { return (k.a * 0x9e3779b97f4a7c15ull) ^ (k.b + (k.a >> 29)); }
+  };
+  PathId add(const PathNode& n) {
+    Key key{uint64_t{n.parent} << 32 | n.entity,
+            uint64_t{n.index} << 16 | static_cast<uint64_t>(n.kind) << 8 | static_cast<uint64_t>(n.root)};
+    auto [it, fresh] = ids_.emplace(key, static_cast<PathId>(nodes_.size()));
+    if (fresh) nodes_.push_back(n);
+    return it->second;
+  }
+  std::vector<PathNode> nodes_;
+  std::unordered_map<Key, PathId, KeyHash> ids_;
+};
+
+}  // namespace locktidy

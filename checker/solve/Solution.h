@@ -1,0 +1,127 @@
+// The solved program, as the rules see it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checker/solve/Engine.h"
+
+namespace locktidy {
+
+// One access to memory that other threads can reach, where it is written.
+struct Row {
+  Eff kind = Eff::Read;
+  PathId path = kNoPath;
+  Str type = 0;
+  std::vector<HeldLock> held;  // surely held: in the function, or by all callers
+  FuncId func = 0;
+  Loc loc;
+  Str via = 0;
+  bool init = false;           // construction or destruction
+  bool rmw = false, bump = false;
+  bool writes() const { return kind == Eff::Write || kind == Eff::AtomicWrite || kind == Eff::Touch; }
+  bool atomic() const { return kind == Eff::AtomicRead || kind == Eff::AtomicWrite; }
+};
+
+// What callers tell about a function.
+struct Context {
+  bool hasCallers = false;
+  bool thisShared = true;
+  std::vector<bool> paramShared;
+  std::vector<std::vector<PathId>> paramTargets;
+  std::vector<HeldLock> entryHeld;   // surely held on entry; other owners have Unknown roots
+  bool constructionOnly = false;
+  uint64_t roots = 0;                // thread roots that reach it (bit set)
+  bool manyThreads = false;          // reached from a root that runs more than once
+};
+
+enum class Reading : uint8_t { ReadOnly, Writing, Undecided };
+
+// An access that decided a verdict.
+struct Decider {
+  std::string path, kind, via, why;
+  FuncId func = 0;
+  Loc loc;
+  uint32_t chain = 0;
+};
+
+struct Verdict {
+  Reading reading = Reading::Undecided;
+  std::string category;            // stable key for statistics: "write", "unknown call", ...
+  std::string reason;              // for people
+  std::string unblock;             // what would help, if known
+  std::vector<Decider> deciders;   // what blocks, or the guarded reads
+  std::vector<std::string> assumptions;
+  size_t reads = 0, calls = 0;
+  int cost = 0;                    // T0..T3
+  bool proved() const { return reading == Reading::ReadOnly; }
+};
+
+struct Section {
+  FuncId func = 0;
+  uint32_t acquisition = 0;        // into results[func].acquisitions
+  Str lock = 0;                    // lock class
+  Mode mode = Mode::Exclusive;
+  Loc loc;                         // of the guard variable's name or of the call
+  Verdict verdict;                 // judged as if it were to become shared
+  std::string ineligible;          // why no rule may propose to share it, if so
+};
+
+struct LockClass {
+  Str id = 0;
+  std::string name;                // "Registry::mu_"
+  Str type = 0;
+  Loc loc;
+  bool hasShared = false;
+  bool everShared = false;         // some section takes it shared
+  std::string barred;              // no proposal for any section, and why
+  std::vector<uint32_t> sections;  // into Solution::sections
+};
+
+class Solution {
+ public:
+  Solution(const Program& program, const Models& models, const SolveOptions& options);
+
+  const Program& program;
+  const Models& models;
+  mutable Engine engine;
+  std::vector<FunctionResult> results;
+  std::vector<Context> contexts;
+  std::vector<Row> rows;
+  std::vector<Section> sections;           // by place
+  std::map<Str, LockClass> locks;          // by class id
+  // Callees that hid something, by how many sections they hide.
+  std::map<std::string, size_t> unknownCallees;
+
+  const Acquisition& acquisition(const Section& s) const { return results[s.func].acquisitions[s.acquisition]; }
+  const FunctionFacts& function(FuncId f) const { return program.functions[f]; }
+  // Rows that may touch the same memory as `path` (of type `type`) of `func`.
+  std::vector<uint32_t> overlapping(PathId path, Str type) const;
+  bool mayOverlap(PathId a, Str typeA, PathId b, Str typeB) const;
+  // Is lock class `lock` among `held`, at least in `mode`?
+  bool holds(const std::vector<HeldLock>& held, Str lock, Mode mode) const;
+  // A section's accesses in terms other functions understand: out-parameters
+  // become what callers pass. Empty if no other thread can see the place.
+  std::vector<PathId> publicPlaces(FuncId func, PathId path, bool* callersMemory) const;
+  std::vector<HeldLock> heldAt(const LocalEffect& e, FuncId func) const;
+  size_t acquisitionCount() const { return sections.size(); }
+
+ private:
+  void solveBottomUp();
+  void solveContexts();
+  void collectRows();
+  void collectSections();
+  void lockOrder();
+  void judge(Section& s);
+  std::vector<std::pair<StepKind, Str>> segment(PathId path) const;
+  std::vector<FuncId> order_;               // callees before callers
+  std::unordered_map<Str, std::vector<uint32_t>> rowsByField_;
+  std::set<Str> cyclic_;                    // locks in a cycle of the order graph
+  mutable std::map<std::pair<PathId, Str>, std::vector<uint32_t>> overlapCache_;
+  mutable std::map<PathId, std::vector<std::pair<StepKind, Str>>> segmentCache_;
+};
+
+}  // namespace locktidy

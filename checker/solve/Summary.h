@@ -1,0 +1,98 @@
+// What one function does, in terms of its own This, Param, Global: the unit of
+// interprocedural solving. See FunctionSolver.cpp for how it is computed and
+// Solution.h for what the rules see.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "checker/link/Program.h"
+#include "checker/model/Models.h"
+#include "checker/solve/Paths.h"
+
+namespace locktidy {
+
+enum class Eff : uint8_t {
+  Read,
+  Write,
+  AtomicRead,
+  AtomicWrite,  // an atomic store or read-modify-write
+  Touch,        // handed to unknown code that may write it
+  External,     // file, socket, device, process, volatile
+  Wait,
+  Unknown,      // a call nobody knows, asm, ...
+  Hostile,      // hidden static state of a library
+  Sync,         // an internally synchronised operation
+  Drop,         // a reference was dropped and the destructor is not known
+  Blocks,
+  Log,
+  Alloc,
+};
+
+struct HeldLock {
+  PathId path = kNoPath;
+  Mode mode = Mode::Exclusive;
+  friend bool operator==(const HeldLock&, const HeldLock&) = default;
+  friend auto operator<=>(const HeldLock&, const HeldLock&) = default;
+};
+
+// Call chains are shared lists in an arena; 0 ends one.
+struct ChainLink {
+  FuncId caller = 0;
+  Loc at;
+  uint32_t next = 0;
+};
+
+struct Effect {
+  Eff kind = Eff::Unknown;
+  PathId path = kNoPath;
+  Str type = 0;           // of the accessed place
+  bool multiple = false;  // may happen more than once
+  bool resultUsed = false;
+  bool refcount = false;  // an atomic count of references taken or dropped
+  bool init = false;      // on an object under construction or destruction
+  bool assumed = false;   // through a call matched by type only
+  bool rmw = false;
+  bool bump = false;      // ++, --, += whose result is not used (LT202)
+  std::vector<HeldLock> inner;  // locks surely held inside the callee around it
+  FuncId func = 0;        // where the access is written
+  Loc loc;
+  Str via = 0;            // callee name for modelled or unknown calls
+  uint32_t chain = 0;     // from the summarised function to `func`
+};
+
+// `dst` now refers to (bind) or holds a copy of (copy) `src`.
+struct Link {
+  PathId dst = kNoPath, src = kNoPath;
+  bool bind = false;
+  friend auto operator<=>(const Link&, const Link&) = default;
+};
+
+struct LockDelta {
+  PathId path = kNoPath;
+  Mode mode = Mode::Exclusive;
+  bool must = false;
+  bool isTry = false;
+  friend bool operator==(const LockDelta&, const LockDelta&) = default;
+  friend auto operator<=>(const LockDelta&, const LockDelta&) = default;
+};
+
+struct AcquireNote {      // a lock acquired somewhere inside, released or not
+  PathId path = kNoPath;
+  Mode mode = Mode::Exclusive;
+  FuncId func = 0;
+  Loc loc;
+  uint32_t chain = 0;
+};
+
+struct Summary {
+  std::vector<Effect> effects;
+  std::vector<Link> links;           // dst rooted at This, Param, Global, Ret, Unknown
+  std::vector<LockDelta> acquired;   // held at exit, not at entry
+  std::vector<LockDelta> released;   // held at entry by the caller, not at exit
+  std::vector<AcquireNote> acquires;
+  bool solved = false;
+  int cost = 0;                      // 0..3: T0..T3 of what runs inside
+};
+
+}  // namespace locktidy
