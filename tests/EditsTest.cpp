@@ -98,7 +98,14 @@ class Edits : public testing::Test {
     while (nth-- > 0) at = text.find(from, at + 1);
     EXPECT_NE(at, std::string::npos) << from;
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n');
-    return {file, sha256Hex(text), static_cast<uint32_t>(at), static_cast<uint32_t>(from.size()), static_cast<uint32_t>(line), 1, from, to};
+    return {file,
+            sha256Hex(text),
+            static_cast<uint32_t>(at),
+            static_cast<uint32_t>(from.size()),
+            static_cast<uint32_t>(line),
+            1,
+            from,
+            to};
   }
   static Fix fix(const std::string& group, std::vector<Edit> edits, std::vector<IncludeEdit> includes = {}) {
     return {"title of " + group, Safety::Safe, group, std::move(edits), std::move(includes)};
@@ -121,10 +128,12 @@ class Edits : public testing::Test {
   void expectGitApplies(const EditPlan& plan) {
     const std::string diff = unifiedDiff(plan);
     std::ofstream(path("x.patch"), std::ios::binary) << diff;
-    const std::string command = "cd '" + root_ + "' && GIT_CEILING_DIRECTORIES='" + fs::path(root_).parent_path().string() +
-                                "' GIT_CONFIG_NOSYSTEM=1 HOME='" + root_ + "' git apply --whitespace=nowarn x.patch 2>git.log";
+    const std::string command = "cd '" + root_ + "' && GIT_CEILING_DIRECTORIES='" +
+                                fs::path(root_).parent_path().string() + "' GIT_CONFIG_NOSYSTEM=1 HOME='" +
+                                root_ + "' git apply --whitespace=nowarn x.patch 2>git.log";
     EXPECT_EQ(std::system(command.c_str()), 0) << slurp(path("git.log")) << diff;
-    for (const FileEdit& file : plan.files) EXPECT_EQ(read(file.patchName.empty() ? file.file : file.patchName), file.after) << diff;
+    for (const FileEdit& file : plan.files)
+      EXPECT_EQ(read(file.patchName.empty() ? file.file : file.patchName), file.after) << diff;
   }
 
   std::string root_;
@@ -140,7 +149,9 @@ TEST(Sha256, KnownAnswers) {
 TEST_F(Edits, GroupsAreTakenInOrder) {
   write("b.cpp", "int a; int b;\n");
   write("a.cpp", "int c;\n");
-  const EditPlan plan = planEdits({fix("one", {edit("b.cpp", "a", "x")}), fix("two", {edit("b.cpp", "b", "yy"), edit("a.cpp", "c", "")})}, root_);
+  const EditPlan plan = planEdits(
+      {fix("one", {edit("b.cpp", "a", "x")}), fix("two", {edit("b.cpp", "b", "yy"), edit("a.cpp", "c", "")})},
+      root_);
   EXPECT_THAT(plan.applied, ElementsAre("one", "two"));
   EXPECT_THAT(plan.refused, IsEmpty());
   ASSERT_EQ(plan.files.size(), 2u);
@@ -152,9 +163,11 @@ TEST_F(Edits, GroupsAreTakenInOrder) {
 
 TEST_F(Edits, OverlapIsRefusedAsAWhole) {
   write("a.cpp", "std::lock_guard g(mu);\nint b;\n");
-  const EditPlan plan = planEdits({fix("one", {edit("a.cpp", "lock_guard", "shared_lock")}),
-                                   fix("two", {edit("a.cpp", "b", "c"), edit("a.cpp", "std::lock_guard", "std::unique_lock")}),
-                                   fix("three", {edit("a.cpp", "int", "long")})}, root_);
+  const EditPlan plan =
+      planEdits({fix("one", {edit("a.cpp", "lock_guard", "shared_lock")}),
+                 fix("two", {edit("a.cpp", "b", "c"), edit("a.cpp", "std::lock_guard", "std::unique_lock")}),
+                 fix("three", {edit("a.cpp", "int", "long")})},
+                root_);
   EXPECT_THAT(plan.applied, ElementsAre("one", "three"));
   EXPECT_THAT(plan.refused, ElementsAre(Pair("two", "overlaps an edit of one at a.cpp:1")));
   EXPECT_EQ(after(plan, "a.cpp"), "std::shared_lock g(mu);\nlong b;\n");
@@ -162,22 +175,26 @@ TEST_F(Edits, OverlapIsRefusedAsAWhole) {
 
 TEST_F(Edits, AGroupThatOverlapsItselfIsRefused) {
   write("a.cpp", "abc\n");
-  const EditPlan plan = planEdits({fix("one", {edit("a.cpp", "ab", "x")}), fix("one", {edit("a.cpp", "bc", "y")})}, root_);
+  const EditPlan plan =
+      planEdits({fix("one", {edit("a.cpp", "ab", "x")}), fix("one", {edit("a.cpp", "bc", "y")})}, root_);
   EXPECT_THAT(plan.refused, ElementsAre(Pair("one", "overlaps itself at a.cpp:1")));
   EXPECT_THAT(plan.files, IsEmpty());
 }
 
 TEST_F(Edits, EqualRangeWithOtherTextIsAnOverlap) {
   write("a.cpp", "abc\n");
-  const EditPlan plan = planEdits({fix("one", {edit("a.cpp", "b", "x")}), fix("two", {edit("a.cpp", "b", "y")})}, root_);
+  const EditPlan plan =
+      planEdits({fix("one", {edit("a.cpp", "b", "x")}), fix("two", {edit("a.cpp", "b", "y")})}, root_);
   EXPECT_THAT(plan.refused, ElementsAre(Pair("two", "overlaps an edit of one at a.cpp:1")));
 }
 
 TEST_F(Edits, EqualEditsOfSeveralGroupsAreTakenOnce) {
   write("a.cpp", "std::mutex mu; int a; int b;\n");
   const Edit shared = edit("a.cpp", "std::mutex", "std::shared_mutex");
-  const EditPlan plan = planEdits({fix("one", {shared, edit("a.cpp", "a;", "x;")}, {{"a.cpp", "<shared_mutex>"}}),
-                                   fix("two", {shared, edit("a.cpp", "b;", "y;")}, {{"a.cpp", "<shared_mutex>"}})}, root_);
+  const EditPlan plan =
+      planEdits({fix("one", {shared, edit("a.cpp", "a;", "x;")}, {{"a.cpp", "<shared_mutex>"}}),
+                 fix("two", {shared, edit("a.cpp", "b;", "y;")}, {{"a.cpp", "<shared_mutex>"}})},
+                root_);
   EXPECT_THAT(plan.applied, ElementsAre("one", "two"));
   EXPECT_EQ(after(plan, "a.cpp"), "#include <shared_mutex>\n\nstd::shared_mutex mu; int x; int y;\n");
 }
@@ -207,7 +224,8 @@ TEST_F(Edits, StaleHash) {
   write("a.cpp", "int a;\n");
   const Fix old = fix("one", {edit("a.cpp", "a", "b")});
   write("a.cpp", "int a; // new\n");  // the edited text is still there
-  EXPECT_THAT(planEdits({old}, root_).refused, ElementsAre(Pair("one", "a.cpp changed since it was analysed")));
+  EXPECT_THAT(planEdits({old}, root_).refused,
+              ElementsAre(Pair("one", "a.cpp changed since it was analysed")));
 }
 
 TEST_F(Edits, StaleOldText) {
@@ -215,7 +233,8 @@ TEST_F(Edits, StaleOldText) {
   Fix old = fix("one", {edit("a.cpp", "int a", "b")});
   old.edits[0].sha256.clear();
   write("a.cpp", "int b;\n");
-  EXPECT_THAT(planEdits({old}, root_).refused, ElementsAre(Pair("one", "a.cpp:1 does not read `int a` any more")));
+  EXPECT_THAT(planEdits({old}, root_).refused,
+              ElementsAre(Pair("one", "a.cpp:1 does not read `int a` any more")));
   write("a.cpp", "i");  // shrunk
   EXPECT_EQ(planEdits({old}, root_).refused.size(), 1u);
   old.edits[0].offset = 4000000000u;
@@ -227,9 +246,11 @@ TEST_F(Edits, MissingFile) {
   write("a.cpp", "a\n");
   const Fix gone = fix("one", {edit("a.cpp", "a", "b")});
   fs::remove(path("a.cpp"));
-  EXPECT_THAT(planEdits({gone}, root_).refused, ElementsAre(Pair("one", "cannot read a.cpp: No such file or directory")));
+  EXPECT_THAT(planEdits({gone}, root_).refused,
+              ElementsAre(Pair("one", "cannot read a.cpp: No such file or directory")));
   fs::create_directory(path("a.cpp"));
-  EXPECT_THAT(planEdits({gone}, root_).refused, ElementsAre(Pair("one", "cannot read a.cpp: not a regular file")));
+  EXPECT_THAT(planEdits({gone}, root_).refused,
+              ElementsAre(Pair("one", "cannot read a.cpp: not a regular file")));
 }
 
 TEST_F(Edits, BadHeaderName) {
@@ -261,15 +282,19 @@ TEST_F(Edits, InsertionsBesideAReplacement) {
 
 TEST_F(Edits, CrlfAndBomAreKept) {
   write("a.h", "\xEF\xBB\xBF#pragma once\r\n#include <mutex>\r\n\r\nstd::mutex mu;\r\n");
-  const EditPlan plan = planEdits({fix("one", {edit("a.h", "std::mutex", "std::shared_mutex")}, {{"a.h", "<shared_mutex>"}})}, root_);
-  EXPECT_EQ(after(plan, "a.h"), "\xEF\xBB\xBF#pragma once\r\n#include <mutex>\r\n#include <shared_mutex>\r\n\r\nstd::shared_mutex mu;\r\n");
+  const EditPlan plan = planEdits(
+      {fix("one", {edit("a.h", "std::mutex", "std::shared_mutex")}, {{"a.h", "<shared_mutex>"}})}, root_);
+  EXPECT_EQ(after(plan, "a.h"),
+            "\xEF\xBB\xBF#pragma once\r\n#include <mutex>\r\n#include "
+            "<shared_mutex>\r\n\r\nstd::shared_mutex mu;\r\n");
   std::string error;
   expectGitApplies(plan);
 }
 
 TEST_F(Edits, BomWithoutIncludes) {
   write("a.cpp", "\xEF\xBB\xBFstd::mutex mu;\r\n");
-  const EditPlan plan = planEdits({fix("one", {edit("a.cpp", "std::mutex", "std::shared_mutex")}, {{"a.cpp", "<shared_mutex>"}})}, root_);
+  const EditPlan plan = planEdits(
+      {fix("one", {edit("a.cpp", "std::mutex", "std::shared_mutex")}, {{"a.cpp", "<shared_mutex>"}})}, root_);
   EXPECT_EQ(after(plan, "a.cpp"), "\xEF\xBB\xBF#include <shared_mutex>\r\n\r\nstd::shared_mutex mu;\r\n");
 }
 
@@ -277,8 +302,10 @@ TEST_F(Edits, ASymbolicLinkIsTheSameFile) {
   write("src/a.h", "std::mutex mu; int b;\n");
   fs::create_directory(path("include"));
   fs::create_symlink("../src/a.h", path("include/a.h"));
-  const EditPlan plan = planEdits({fix("one", {edit("include/a.h", "std::mutex", "std::shared_mutex")}),
-                                   fix("two", {edit("src/a.h", "std::mutex", "std::shared_mutex"), edit("src/a.h", "b", "c")})}, root_);
+  const EditPlan plan =
+      planEdits({fix("one", {edit("include/a.h", "std::mutex", "std::shared_mutex")}),
+                 fix("two", {edit("src/a.h", "std::mutex", "std::shared_mutex"), edit("src/a.h", "b", "c")})},
+                root_);
   ASSERT_EQ(plan.files.size(), 1u);
   EXPECT_EQ(plan.files[0].file, "include/a.h");
   EXPECT_EQ(plan.files[0].patchName, "src/a.h");
@@ -298,7 +325,8 @@ TEST_F(Edits, PlanningTwiceIsANoOp) {
   write("a.cpp", "#include <map>\nstd::map<int, int> m;\n");
   const Fix include = fix("one", {}, {{"a.cpp", "<shared_mutex>"}, {"a.cpp", "<atomic>"}});
   const EditPlan plan = planEdits({include}, root_);
-  EXPECT_EQ(after(plan, "a.cpp"), "#include <atomic>\n#include <map>\n#include <shared_mutex>\nstd::map<int, int> m;\n");
+  EXPECT_EQ(after(plan, "a.cpp"),
+            "#include <atomic>\n#include <map>\n#include <shared_mutex>\nstd::map<int, int> m;\n");
   std::string error;
   ASSERT_TRUE(writePlan(plan, root_, error)) << error;
   const EditPlan again = planEdits({include}, root_);
@@ -317,7 +345,8 @@ std::string included(std::string text, const std::string& header, size_t limit =
 TEST(Include, SortedBlock) {
   EXPECT_EQ(included("#include <map>\n#include <vector>\n\nint a;\n", "<shared_mutex>"),
             "#include <map>\n#include <shared_mutex>\n#include <vector>\n\nint a;\n");
-  EXPECT_EQ(included("#include <map>\n#include <vector>\n", "<atomic>"), "#include <atomic>\n#include <map>\n#include <vector>\n");
+  EXPECT_EQ(included("#include <map>\n#include <vector>\n", "<atomic>"),
+            "#include <atomic>\n#include <map>\n#include <vector>\n");
   EXPECT_EQ(included("#include <map>\n", "<shared_mutex>"), "#include <map>\n#include <shared_mutex>\n");
 }
 
@@ -332,15 +361,18 @@ TEST(Include, UnsortedBlockGetsItLast) {
 }
 
 TEST(Include, LastBlockOfItsKind) {
-  EXPECT_EQ(included("#include \"a.h\"\n\n#include <map>\n\n#include \"b.h\"\n#include \"d.h\"\n\nint a;\n", "\"c.h\""),
-            "#include \"a.h\"\n\n#include <map>\n\n#include \"b.h\"\n#include \"c.h\"\n#include \"d.h\"\n\nint a;\n");
+  EXPECT_EQ(included("#include \"a.h\"\n\n#include <map>\n\n#include \"b.h\"\n#include \"d.h\"\n\nint a;\n",
+                     "\"c.h\""),
+            "#include \"a.h\"\n\n#include <map>\n\n#include \"b.h\"\n#include \"c.h\"\n#include "
+            "\"d.h\"\n\nint a;\n");
   EXPECT_EQ(included("#include \"a.h\"\n\n#include <map>\n\n#include \"b.h\"\n", "<shared_mutex>"),
             "#include \"a.h\"\n\n#include <map>\n#include <shared_mutex>\n\n#include \"b.h\"\n");
 }
 
 TEST(Include, BlockWithHeadersThatLookAlike) {
-  EXPECT_EQ(included("#include <pthread.h>\n\n#include <map>\n\n#include <boost/thread.hpp>\n", "<shared_mutex>"),
-            "#include <pthread.h>\n\n#include <map>\n#include <shared_mutex>\n\n#include <boost/thread.hpp>\n");
+  EXPECT_EQ(
+      included("#include <pthread.h>\n\n#include <map>\n\n#include <boost/thread.hpp>\n", "<shared_mutex>"),
+      "#include <pthread.h>\n\n#include <map>\n#include <shared_mutex>\n\n#include <boost/thread.hpp>\n");
 }
 
 TEST(Include, OwnHeaderStaysFirst) {
@@ -353,7 +385,8 @@ TEST(Include, OwnHeaderStaysFirst) {
 TEST(Include, OnlyTheOtherKind) {
   EXPECT_EQ(included("#pragma once\n#include \"a.h\"\nint a;\n", "<shared_mutex>"),
             "#pragma once\n#include \"a.h\"\n\n#include <shared_mutex>\n\nint a;\n");
-  EXPECT_EQ(included("#include <map>\n\nint a;\n", "\"acme/lock.h\""), "#include <map>\n\n#include \"acme/lock.h\"\n\nint a;\n");
+  EXPECT_EQ(included("#include <map>\n\nint a;\n", "\"acme/lock.h\""),
+            "#include <map>\n\n#include \"acme/lock.h\"\n\nint a;\n");
 }
 
 TEST(Include, SpacingIsImitated) {
@@ -364,7 +397,8 @@ TEST(Include, SpacingIsImitated) {
 
 TEST(Include, Present) {
   EXPECT_EQ(included("#include <map>\n#  include  <shared_mutex>  // locks\n", "<shared_mutex>"), "present");
-  EXPECT_EQ(included("#ifndef A\n#define A\n#include <shared_mutex>\n#endif  // A\n", "<shared_mutex>"), "present");
+  EXPECT_EQ(included("#ifndef A\n#define A\n#include <shared_mutex>\n#endif  // A\n", "<shared_mutex>"),
+            "present");
   EXPECT_EQ(included("#include <acme/lock.h>\n", "\"acme/lock.h\""), "present");
   EXPECT_EQ(included("using namespace std;\n#include <shared_mutex>\n", "<shared_mutex>"), "present");
 }
@@ -378,15 +412,20 @@ TEST(Include, NotPresentInCommentsConditionsAndLiterals) {
             "#include <map>\n#include <shared_mutex>\n#if 0\n#include <shared_mutex>\n#endif\n");
   EXPECT_EQ(included("#include <map>\nauto s = R\"x(\n#include <shared_mutex>\n)x\";\n", "<shared_mutex>"),
             "#include <map>\n#include <shared_mutex>\nauto s = R\"x(\n#include <shared_mutex>\n)x\";\n");
-  EXPECT_EQ(included("#include <map>\n#define A \\\n#include <shared_mutex>\nint a = 1'000; // '\n", "<shared_mutex>"),
-            "#include <map>\n#include <shared_mutex>\n#define A \\\n#include <shared_mutex>\nint a = 1'000; // '\n");
-  EXPECT_EQ(included("#include \"shared_mutex\"\n", "<shared_mutex>"), "#include \"shared_mutex\"\n\n#include <shared_mutex>\n");
+  EXPECT_EQ(included("#include <map>\n#define A \\\n#include <shared_mutex>\nint a = 1'000; // '\n",
+                     "<shared_mutex>"),
+            "#include <map>\n#include <shared_mutex>\n#define A \\\n#include <shared_mutex>\nint a = 1'000; "
+            "// '\n");
+  EXPECT_EQ(included("#include \"shared_mutex\"\n", "<shared_mutex>"),
+            "#include \"shared_mutex\"\n\n#include <shared_mutex>\n");
 }
 
 // What stands at the end of a header comes too late for what is declared above.
 TEST(Include, BehindCodeOrTheFirstUseDoesNotCount) {
-  EXPECT_EQ(included("#include <map>\nclass A {\n};\n#include <shared_mutex>\n#include \"a-inl.h\"\n", "<shared_mutex>"),
-            "#include <map>\n#include <shared_mutex>\nclass A {\n};\n#include <shared_mutex>\n#include \"a-inl.h\"\n");
+  EXPECT_EQ(included("#include <map>\nclass A {\n};\n#include <shared_mutex>\n#include \"a-inl.h\"\n",
+                     "<shared_mutex>"),
+            "#include <map>\n#include <shared_mutex>\nclass A {\n};\n#include <shared_mutex>\n#include "
+            "\"a-inl.h\"\n");
   const std::string text = "#include <map>\nstd::shared_mutex mu;\n#include <shared_mutex>\n";
   EXPECT_EQ(included(text, "<shared_mutex>", text.find("std::")),
             "#include <map>\n#include <shared_mutex>\nstd::shared_mutex mu;\n#include <shared_mutex>\n");
@@ -398,7 +437,8 @@ TEST(Include, NoneYet) {
   EXPECT_EQ(included("\nint a;\n", "<a>"), "#include <a>\n\nint a;\n");
   EXPECT_EQ(included("#pragma once\n\nint a;\n", "<a>"), "#pragma once\n\n#include <a>\n\nint a;\n");
   EXPECT_EQ(included("#pragma once\nint a;\n", "<a>"), "#pragma once\n\n#include <a>\n\nint a;\n");
-  EXPECT_EQ(included("// License\n\n#pragma once\n\nint a;\n", "<a>"), "// License\n\n#pragma once\n\n#include <a>\n\nint a;\n");
+  EXPECT_EQ(included("// License\n\n#pragma once\n\nint a;\n", "<a>"),
+            "// License\n\n#pragma once\n\n#include <a>\n\nint a;\n");
 }
 
 TEST(Include, AfterTheGuard) {
@@ -407,19 +447,23 @@ TEST(Include, AfterTheGuard) {
   EXPECT_EQ(included("#if !defined(A_H)\n#define A_H 1\nclass A {};\n#endif // A_H\n", "<a>"),
             "#if !defined(A_H)\n#define A_H 1\n\n#include <a>\n\nclass A {};\n#endif // A_H\n");
   // A default for a macro is no guard.
-  EXPECT_EQ(included("#ifndef N\n#define N 4\n#endif\n\nint a;\n", "<a>"), "#include <a>\n\n#ifndef N\n#define N 4\n#endif\n\nint a;\n");
-  EXPECT_EQ(included("#ifndef N\n#define N 4\n#endif\n#include <b>\n", "<c>"), "#ifndef N\n#define N 4\n#endif\n#include <b>\n#include <c>\n");
+  EXPECT_EQ(included("#ifndef N\n#define N 4\n#endif\n\nint a;\n", "<a>"),
+            "#include <a>\n\n#ifndef N\n#define N 4\n#endif\n\nint a;\n");
+  EXPECT_EQ(included("#ifndef N\n#define N 4\n#endif\n#include <b>\n", "<c>"),
+            "#ifndef N\n#define N 4\n#endif\n#include <b>\n#include <c>\n");
 }
 
 TEST(Include, AfterTheLeadingComment) {
   EXPECT_EQ(included("// One.\n// Two.\n\nint a;\n", "<a>"), "// One.\n// Two.\n\n#include <a>\n\nint a;\n");
-  EXPECT_EQ(included("/* Copyright\n   me */\nint a;\n", "<a>"), "/* Copyright\n   me */\n\n#include <a>\n\nint a;\n");
+  EXPECT_EQ(included("/* Copyright\n   me */\nint a;\n", "<a>"),
+            "/* Copyright\n   me */\n\n#include <a>\n\nint a;\n");
   // A comment that explains the code below stays with it.
   EXPECT_EQ(included("// The answer.\nint a;\n", "<a>"), "#include <a>\n\n// The answer.\nint a;\n");
 }
 
 TEST(Include, AfterWhatMustComeFirst) {
-  EXPECT_EQ(included("#define _GNU_SOURCE\nint a;\n", "<pthread.h>"), "#define _GNU_SOURCE\n\n#include <pthread.h>\n\nint a;\n");
+  EXPECT_EQ(included("#define _GNU_SOURCE\nint a;\n", "<pthread.h>"),
+            "#define _GNU_SOURCE\n\n#include <pthread.h>\n\nint a;\n");
   EXPECT_EQ(included("#ifdef HAVE_CONFIG_H\n#include \"config.h\"\n#endif\n\nint a;\n", "<pthread.h>"),
             "#ifdef HAVE_CONFIG_H\n#include \"config.h\"\n#endif\n\n#include <pthread.h>\n\nint a;\n");
   EXPECT_EQ(included("module;\nexport module m;\n", "<a>"), "module;\n\n#include <a>\n\nexport module m;\n");
@@ -432,8 +476,10 @@ TEST(Include, NoLastLineEnd) {
 }
 
 TEST(Include, CrlfOfTheNeighbour) {
-  EXPECT_EQ(included("#include <a>\r\n#include <c>\r\n", "<b>"), "#include <a>\r\n#include <b>\r\n#include <c>\r\n");
-  EXPECT_EQ(included("#pragma once\r\nint a;\r\n", "<b>"), "#pragma once\r\n\r\n#include <b>\r\n\r\nint a;\r\n");
+  EXPECT_EQ(included("#include <a>\r\n#include <c>\r\n", "<b>"),
+            "#include <a>\r\n#include <b>\r\n#include <c>\r\n");
+  EXPECT_EQ(included("#pragma once\r\nint a;\r\n", "<b>"),
+            "#pragma once\r\n\r\n#include <b>\r\n\r\nint a;\r\n");
 }
 
 // ---------------------------------------------------------------------------
@@ -450,8 +496,10 @@ TEST_F(Edits, DiffOfNothingIsEmpty) {
 }
 
 TEST_F(Edits, DiffHasThreeLinesOfContext) {
-  EXPECT_EQ(unifiedDiff(planOf({{"src/a.cpp", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n"}})),
-            "diff --git a/src/a.cpp b/src/a.cpp\n--- a/src/a.cpp\n+++ b/src/a.cpp\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n");
+  EXPECT_EQ(
+      unifiedDiff(planOf({{"src/a.cpp", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n"}})),
+      "diff --git a/src/a.cpp b/src/a.cpp\n--- a/src/a.cpp\n+++ b/src/a.cpp\n@@ -2,7 +2,7 @@\n 2\n 3\n "
+      "4\n-5\n+x\n 6\n 7\n 8\n");
 }
 
 std::string numbered(int n, const std::string& marks) {  // marks: "3a 9b": line 3 is "a"
@@ -479,7 +527,8 @@ TEST_F(Edits, HunksMergeWhenTheirContextTouches) {
 
 TEST_F(Edits, DiffMarksAMissingLastLineEnd) {
   EXPECT_EQ(unifiedDiff(planOf({{"a", "x\ny", "x\nz"}})),
-            "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n x\n-y\n\\ No newline at end of file\n+z\n\\ No newline at end of file\n");
+            "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n x\n-y\n\\ No newline at end of "
+            "file\n+z\n\\ No newline at end of file\n");
 }
 
 TEST_F(Edits, GitAppliesDiffs) {
@@ -508,7 +557,8 @@ TEST_F(Edits, GitAppliesDiffs) {
 
 TEST_F(Edits, GitAppliesOddNames) {
   std::vector<FileEdit> files;
-  for (const char* name : {"with space.cpp", "\xC3\xBC.cpp", "quote\".cpp", "back\\slash.cpp", "tab\t.cpp", "-dash.cpp"}) {
+  for (const char* name :
+       {"with space.cpp", "\xC3\xBC.cpp", "quote\".cpp", "back\\slash.cpp", "tab\t.cpp", "-dash.cpp"}) {
     write(name, "a\n");
     files.push_back({name, "a\n", "b\n"});
   }

@@ -43,7 +43,8 @@ class Tree {  // a directory with sources, gone at the end
     const size_t start = before == std::string::npos ? 0 : before + 1;
     Place place;
     place.file = file;
-    place.line = static_cast<uint32_t>(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n'));
+    place.line =
+        static_cast<uint32_t>(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n'));
     place.column = static_cast<uint32_t>(at - start + 1);
     place.offset = static_cast<uint32_t>(at);
     place.length = static_cast<uint32_t>(what.size());
@@ -66,12 +67,15 @@ struct Example {
 
   Example() {
     tree.write("include/cfg/registry.h",
-               "#pragma once\n#include <map>\n#include <mutex>\n\nclass Registry {\n public:\n  int find(int key) const;\n"
-               "  void insert(int key);\n\n private:\n  mutable std::mutex mu_;\n  std::map<int, int> entries_;\n};\n");
-    tree.write("src/registry.cpp",
-               "#include \"cfg/registry.h\"\n\nint Registry::find(int key) const {\n  std::lock_guard lk(mu_);\n"
-               "  auto it = entries_.find(key);\n  return it->second;\n}\n\nvoid Registry::insert(int key) {\n\n"
-               "  std::lock_guard lk(mu_);\n  entries_.emplace(key, 1);\n}\n");
+               "#pragma once\n#include <map>\n#include <mutex>\n\nclass Registry {\n public:\n  int find(int "
+               "key) const;\n"
+               "  void insert(int key);\n\n private:\n  mutable std::mutex mu_;\n  std::map<int, int> "
+               "entries_;\n};\n");
+    tree.write(
+        "src/registry.cpp",
+        "#include \"cfg/registry.h\"\n\nint Registry::find(int key) const {\n  std::lock_guard lk(mu_);\n"
+        "  auto it = entries_.find(key);\n  return it->second;\n}\n\nvoid Registry::insert(int key) {\n\n"
+        "  std::lock_guard lk(mu_);\n  entries_.emplace(key, 1);\n}\n");
     Finding f;
     f.id = "7f3a91c2";
     f.fingerprint = "v1:mutex-could-be-shared:c:@S@Registry@FI@mu_";
@@ -100,22 +104,37 @@ struct Example {
     result.root = tree.root();
     result.findings = {f};
     result.coverage = {412, 409, 2, 1, 400, 1208, 31, {"build/debug", "build/release"}, {}};
-    result.coverage.problems = {{"src/a.cpp", "'gone.h' file not found", false}, {"src/b.cpp", "1 error", true}};
+    result.coverage.problems = {{"src/a.cpp", "'gone.h' file not found", false},
+                                {"src/b.cpp", "1 error", true}};
     result.exitCode = 3;
     result.exitReasons = {"incomplete", "findings"};
     result.tool = {"0.1.0", "22.1.8", "6c1f"};
   }
 
   SectionNote reader() const {
-    SectionNote section{"Registry::find(int) const", "exclusive", "read-only", "called in the loop at src/server.cpp:210", "T2", 1,
-                        tree.place("src/registry.cpp", "lk"), {}};
-    section.accesses = {{"this->entries_", "read", "std::map::find", tree.place("src/registry.cpp", "entries_"), {}}};
+    SectionNote section{"Registry::find(int) const",
+                        "exclusive",
+                        "read-only",
+                        "called in the loop at src/server.cpp:210",
+                        "T2",
+                        1,
+                        tree.place("src/registry.cpp", "lk"),
+                        {}};
+    section.accesses = {
+        {"this->entries_", "read", "std::map::find", tree.place("src/registry.cpp", "entries_"), {}}};
     return section;
   }
   SectionNote writer() const {
-    SectionNote section{"Registry::insert(int)", "exclusive", "writing", "the only writer", "T1", 0,
-                        tree.place("src/registry.cpp", "lk", 1), {}};
-    section.accesses = {{"this->entries_", "write", "std::map::emplace", tree.place("src/registry.cpp", "entries_", 1), {}}};
+    SectionNote section{"Registry::insert(int)",
+                        "exclusive",
+                        "writing",
+                        "the only writer",
+                        "T1",
+                        0,
+                        tree.place("src/registry.cpp", "lk", 1),
+                        {}};
+    section.accesses = {
+        {"this->entries_", "write", "std::map::emplace", tree.place("src/registry.cpp", "entries_", 1), {}}};
     return section;
   }
   Finding& finding() { return result.findings[0]; }
@@ -128,8 +147,8 @@ struct Example {
 };
 
 // A finding with nothing but a frame around the first `what` of a file.
-std::string frameOf(const std::string& source, const std::string& what, const std::string& label, int width = 100,
-                    const std::function<void(Finding&, const Tree&)>& more = {}) {
+std::string frameOf(const std::string& source, const std::string& what, const std::string& label,
+                    int width = 100, const std::function<void(Finding&, const Tree&)>& more = {}) {
   Tree tree;
   tree.write("a.cpp", source);
   Finding finding;
@@ -150,7 +169,9 @@ std::string frameOf(const std::string& source, const std::string& what, const st
 // Text
 TEST(Text, DrawsAWholeFinding) {
   Example example;
-  EXPECT_EQ(example.text(), R"(warning: 'Registry::mu_' is held exclusively, but 1 of its 2 critical sections only reads  [mutex-could-be-shared LT102]
+  EXPECT_EQ(
+      example.text(),
+      R"(warning: 'Registry::mu_' is held exclusively, but 1 of its 2 critical sections only reads  [mutex-could-be-shared LT102]
   --> include/cfg/registry.h:11:22
    |
 11 |   mutable std::mutex mu_;
@@ -206,7 +227,8 @@ TEST(Text, DrawsALikelyFixAtAnAcquisition) {
   f.fix.title = "std::lock_guard → std::shared_lock";
   f.fix.edits.erase(f.fix.edits.begin());
   f.fix.includes.clear();
-  EXPECT_EQ(example.text(80), R"(warning: 'Registry::mu_' is held exclusively for reads only  [exclusive-lock-on-read LT101]
+  EXPECT_EQ(example.text(80),
+            R"(warning: 'Registry::mu_' is held exclusively for reads only  [exclusive-lock-on-read LT101]
   --> src/registry.cpp:4:19
    |
  4 |   std::lock_guard lk(mu_);
@@ -244,15 +266,17 @@ TEST(Text, ExpandsTabsAndDropsCarriageReturns) {
 }
 
 TEST(Text, WideAndCombiningCharactersKeepTheCaretInPlace) {
-  EXPECT_EQ(frameOf("/* 鍵 e\xCC\x81 */ mu_;\n", "mu_", "here"), "warning: m  [r]\n --> a.cpp:1:15\n  |\n"
+  EXPECT_EQ(frameOf("/* 鍵 e\xCC\x81 */ mu_;\n", "mu_", "here"),
+            "warning: m  [r]\n --> a.cpp:1:15\n  |\n"
             "1 | /* 鍵 e\xCC\x81 */ mu_;\n  |            ^^^ here\n  |\n");
 }
 
 TEST(Text, LeavesNothingThatSteersTheTerminal) {
-  const std::string out = frameOf("/* \x1b[31m \xE2\x80\xAE \xff */ mu_;\n", "mu_", "a\nb\x1b", 100, [](Finding& f, const Tree&) {
-    f.message = "x\x1b]0;y\x07";
-  });
-  EXPECT_EQ(out, "warning: x␛]0;y␇  [r]\n --> a.cpp:1:19\n  |\n1 | /* ␛[31m � � */ mu_;\n  |                 ^^^ a␊b␛\n  |\n");
+  const std::string out = frameOf("/* \x1b[31m \xE2\x80\xAE \xff */ mu_;\n", "mu_", "a\nb\x1b", 100,
+                                  [](Finding& f, const Tree&) { f.message = "x\x1b]0;y\x07"; });
+  EXPECT_EQ(out,
+            "warning: x␛]0;y␇  [r]\n --> a.cpp:1:19\n  |\n1 | /* ␛[31m � � */ mu_;\n  |                 ^^^ "
+            "a␊b␛\n  |\n");
 }
 
 TEST(Text, CutsLongLinesAroundTheCarets) {
@@ -275,7 +299,8 @@ TEST(Text, CutsLongLinesAroundTheCarets) {
 }
 
 TEST(Text, PutsALabelThatDoesNotFitBelowItsCaret) {
-  EXPECT_EQ(frameOf("aaaaaaaaaaaaaaaaaaaaaaaaaaaa mu_;\n", "mu_", "a label that is rather long", 40), R"(warning: m  [r]
+  EXPECT_EQ(frameOf("aaaaaaaaaaaaaaaaaaaaaaaaaaaa mu_;\n", "mu_", "a label that is rather long", 40),
+            R"(warning: m  [r]
  --> a.cpp:1:30
   |
 1 | aaaaaaaaaaaaaaaaaaaaaaaaaaaa mu_;
@@ -289,7 +314,8 @@ TEST(Text, StacksLabelsOfOneLine) {
   const auto accesses = [](Finding& f, const Tree& tree) {
     SectionNote section;
     section.at = f.at;
-    section.accesses = {{"b", "write", "", tree.place("a.cpp", "beta"), {}}, {"c", "read", "", tree.place("a.cpp", "gamma"), {}}};
+    section.accesses = {{"b", "write", "", tree.place("a.cpp", "beta"), {}},
+                        {"c", "read", "", tree.place("a.cpp", "gamma"), {}}};
     f.sections = {section};
   };
   EXPECT_EQ(frameOf("alpha(beta, gamma);\n", "alpha", "call", 100, accesses), R"(warning: m  [r]
@@ -310,7 +336,11 @@ TEST(Text, LeavesOutLinesBetweenMarks) {
     section.at = f.at;
     section.function = "f";
     section.accesses = {{"x", "read", "", tree.place("a.cpp", "two"), {}},
-                        {"this->n_", "write", "", {"b.h", 9, 3, 0, 1}, {{"f", tree.place("a.cpp", "six")}, {"g", {"b.h", 9, 3, 0, 1}}}}};
+                        {"this->n_",
+                         "write",
+                         "",
+                         {"b.h", 9, 3, 0, 1},
+                         {{"f", tree.place("a.cpp", "six")}, {"g", {"b.h", 9, 3, 0, 1}}}}};
     f.sections = {section};
   };
   EXPECT_EQ(frameOf("one\nx\ntwo\n4\n5\nsix\n", "one", "lock", 100, access), R"(warning: m  [r]
@@ -323,7 +353,7 @@ TEST(Text, LeavesOutLinesBetweenMarks) {
   | --- read of `x`
 ...
 6 | six
-  | --- write of `this->n_` in g (b.h:9)
+  | --- write of `this->n_` through g (b.h:9)
   |
 )");
 }
@@ -332,8 +362,10 @@ TEST(Text, AMissingFileLeavesTheLocation) {
   Example example;
   fs::remove(fs::path(example.tree.root()) / "include/cfg/registry.h");
   const std::string out = example.text();
-  EXPECT_NE(out.find("\n  --> include/cfg/registry.h:11:22  guards `entries_` (2 sections in 1 file)\n  ::: src/registry.cpp:4:19\n"),
-            std::string::npos) << out;
+  EXPECT_NE(out.find("\n  --> include/cfg/registry.h:11:22  guards `entries_` (2 sections in 1 file)\n  ::: "
+                     "src/registry.cpp:4:19\n"),
+            std::string::npos)
+      << out;
   EXPECT_NE(out.find("\n     |-std::mutex\n     |+std::shared_mutex\n"), std::string::npos) << out;
 }
 
@@ -362,7 +394,8 @@ TEST(Text, APipeIsNotRead) {
 TEST(Text, CountsTheSectionsThatAreNotDrawn) {
   Example example;
   Finding& f = example.finding();
-  f.sections = {example.reader(), example.reader(), example.reader(), example.writer(), example.writer(), example.writer(), example.reader()};
+  f.sections = {example.reader(), example.reader(), example.reader(), example.writer(),
+                example.writer(), example.writer(), example.reader()};
   const std::string out = example.text();
   EXPECT_NE(out.find("   = sections: 3 more (2 read-only, 1 writing)\n"), std::string::npos) << out;
 }
@@ -374,17 +407,20 @@ TEST(Text, ShowsTheFirstChangesOfALongFix) {
   example.tree.write("z.cpp", source);
   Finding& f = example.finding();
   f.fix.edits.clear();
-  for (int i = 0; i < 9; ++i) f.fix.edits.push_back(example.tree.edit("z.cpp", "lock_guard", "shared_lock", i));
+  for (int i = 0; i < 9; ++i)
+    f.fix.edits.push_back(example.tree.edit("z.cpp", "lock_guard", "shared_lock", i));
   f.fix.edits.push_back(f.fix.edits[0]);  // twice in the group, once in the file
   f.fix.includes.clear();
-  const std::string preview = "(safe, 9 edits in 1 file): " + f.fix.title +
-                              "\n     | z.cpp\n     |-lock_guard g0;\n     |+shared_lock g0;\n     |-lock_guard g1;\n"
-                              "     |+shared_lock g1;\n     |-lock_guard g2;\n     |+shared_lock g2;\n"
-                              "     | … 6 more:  locktidy fix --diff --only 7f3a91c2\n";
+  const std::string preview =
+      "(safe, 9 edits in 1 file): " + f.fix.title +
+      "\n     | z.cpp\n     |-lock_guard g0;\n     |+shared_lock g0;\n     |-lock_guard g1;\n"
+      "     |+shared_lock g1;\n     |-lock_guard g2;\n     |+shared_lock g2;\n"
+      "     | … 6 more:  locktidy fix --diff --only 7f3a91c2\n";
   EXPECT_NE(example.text().find(preview), std::string::npos) << example.text();
 
   f.fix.safety = Safety::Likely;
-  EXPECT_NE(example.text().find("… 6 more:  locktidy fix --diff --unsafe --only 7f3a91c2\n"), std::string::npos);
+  EXPECT_NE(example.text().find("… 6 more:  locktidy fix --diff --unsafe --only 7f3a91c2\n"),
+            std::string::npos);
   f.fix.safety = Safety::Candidate;  // no command applies it
   EXPECT_NE(example.text().find("… 6 more\n"), std::string::npos);
 
@@ -400,8 +436,11 @@ TEST(Text, EditsOfOneLineAreOneChange) {
   example.tree.write("z.cpp", "a(mu); b(mu);\nc(mu);\n");
   Finding& f = example.finding();
   f.fix.includes.clear();
-  f.fix.edits = {example.tree.edit("z.cpp", "mu", "nu", 1), example.tree.edit("z.cpp", "mu", "nu"), example.tree.edit("z.cpp", "c(mu);\n", "")};
-  EXPECT_NE(example.text().find("     | z.cpp\n     |-a(mu); b(mu);\n     |+a(nu); b(nu);\n     |-c(mu);\n"), std::string::npos) << example.text();
+  f.fix.edits = {example.tree.edit("z.cpp", "mu", "nu", 1), example.tree.edit("z.cpp", "mu", "nu"),
+                 example.tree.edit("z.cpp", "c(mu);\n", "")};
+  EXPECT_NE(example.text().find("     | z.cpp\n     |-a(mu); b(mu);\n     |+a(nu); b(nu);\n     |-c(mu);\n"),
+            std::string::npos)
+      << example.text();
 }
 
 TEST(Text, AnIncludeThatIsThereIsNoEdit) {
@@ -417,7 +456,9 @@ TEST(Text, LongPreviewLinesShowTheChange) {
   f.fix.includes.clear();
   f.fix.edits = {example.tree.edit("z.cpp", "lock_guard", "shared_lock")};
   const std::string out = example.text(50);
-  EXPECT_NE(out.find("     |-…aaaaaaaaaaaa lock_guard g;\n     |+…aaaaaaaaaaaa shared_lock g;\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("     |-…aaaaaaaaaaaa lock_guard g;\n     |+…aaaaaaaaaaaa shared_lock g;\n"),
+            std::string::npos)
+      << out;
 }
 
 TEST(Text, StopsAfterMaxFindings) {
@@ -478,6 +519,15 @@ TEST(Text, AFindingWithoutAPlaceIsALine) {
   EXPECT_EQ(emitText(result, {}), "warning: m  [incomplete-analysis]\n");
 }
 
+TEST(Text, ARulesOwnCommandsAreNotRepeated) {
+  Example example;
+  example.finding().help = {"locktidy why Registry::mu_", "no edit: a macro"};
+  EXPECT_NE(example.text().find("   = help: no edit: a macro\n   = help: locktidy explain 7f3a91c2  ·  "
+                                "locktidy why Registry::mu_\n"),
+            std::string::npos)
+      << example.text();
+}
+
 TEST(Text, QuotesLockNamesForTheShell) {
   Example example;
   example.finding().lock.name = "f(int)::mu";
@@ -489,9 +539,11 @@ TEST(Text, QuotesLockNamesForTheShell) {
 TEST(Concise, OneLinePerFindingAndSection) {
   Example example;
   EXPECT_EQ(emitConcise(example.result),
-            "include/cfg/registry.h:11:22: warning: 'Registry::mu_' is held exclusively, but 1 of its 2 critical sections only reads "
+            "include/cfg/registry.h:11:22: warning: 'Registry::mu_' is held exclusively, but 1 of its 2 "
+            "critical sections only reads "
             "[mutex-could-be-shared] (7f3a91c2, safe fix)\n"
-            "src/registry.cpp:4:19: note: read-only section: called in the loop at src/server.cpp:210 [mutex-could-be-shared]\n"
+            "src/registry.cpp:4:19: note: read-only section: called in the loop at src/server.cpp:210 "
+            "[mutex-could-be-shared]\n"
             "src/registry.cpp:11:19: note: writing section: the only writer [mutex-could-be-shared]\n");
 }
 
@@ -504,7 +556,8 @@ TEST(Concise, WithoutAFixNamesTheTierAndKeepsLines) {
   f.message = "two\nlines";
   f.sections = {example.reader()};
   f.at = f.sections[0].at;  // its own section is no note
-  EXPECT_EQ(emitConcise(example.result), "src/registry.cpp:4:19: note: two lines [mutex-could-be-shared] (7f3a91c2, candidate)\n");
+  EXPECT_EQ(emitConcise(example.result),
+            "src/registry.cpp:4:19: note: two lines [mutex-could-be-shared] (7f3a91c2, candidate)\n");
 }
 
 TEST(Summary, CountsUnitsFindingsAndFixes) {
@@ -518,7 +571,8 @@ TEST(Summary, CountsUnitsFindingsAndFixes) {
   result.findings.insert(result.findings.end(), 3, likely);
   result.findings.insert(result.findings.end(), 5, none);
   EXPECT_EQ(summaryLine(result, 3),
-            "analysed 412/415 TUs (2 degraded, 1 failed), 1208 locks; 17 findings (9 safe fixes, 3 hidden unsafe: --unsafe)");
+            "analysed 412/415 TUs (2 degraded, 1 failed), 1208 locks; 17 findings (9 safe fixes, 3 hidden "
+            "unsafe: --unsafe)");
 }
 
 TEST(Summary, SaysOnlyWhatIsThere) {
@@ -564,7 +618,8 @@ class Validator {
         if (std::none_of(types.begin(), types.end(), [&](const json& t) { return hasType(value, t); }))
           errors_.push_back(path + ": is not " + what.dump());
       } else if (key == "enum") {
-        if (std::find(what.begin(), what.end(), value) == what.end()) errors_.push_back(path + ": not one of " + what.dump());
+        if (std::find(what.begin(), what.end(), value) == what.end())
+          errors_.push_back(path + ": not one of " + what.dump());
       } else if (key == "required" && value.is_object()) {
         for (const json& name : what)
           if (!value.contains(name)) errors_.push_back(path + ": no " + name.get<std::string>());
@@ -578,9 +633,10 @@ class Validator {
       } else if (key == "items" && value.is_array()) {
         for (size_t i = 0; i < value.size(); ++i) visit(what, value[i], path + "/" + std::to_string(i));
       } else {
-        static const std::vector<std::string> kKnown = {"$schema",    "title",                "definitions", "required",
-                                                        "properties", "additionalProperties", "items"};
-        EXPECT_NE(std::find(kKnown.begin(), kKnown.end(), key), kKnown.end()) << "keyword not checked: " << key;
+        static const std::vector<std::string> kKnown = {
+            "$schema", "title", "definitions", "required", "properties", "additionalProperties", "items"};
+        EXPECT_NE(std::find(kKnown.begin(), kKnown.end(), key), kKnown.end())
+            << "keyword not checked: " << key;
       }
     }
   }
@@ -654,7 +710,8 @@ TEST(Json, DoesNotNameTheRoot) {
 TEST(Json, DoesNotDependOnTheOrderOfFindings) {
   Result result = rich();
   const std::string expected = emitJson(result);
-  std::sort(result.findings.begin(), result.findings.end(), [](auto& a, auto& b) { return a.level > b.level; });
+  std::sort(result.findings.begin(), result.findings.end(),
+            [](auto& a, auto& b) { return a.level > b.level; });
   std::reverse(result.coverage.problems.begin(), result.coverage.problems.end());
   EXPECT_EQ(emitJson(result), expected);
 }
@@ -670,7 +727,8 @@ TEST(Json, ReplacesOddBytes) {
   Result back;
   std::string error;
   ASSERT_TRUE(parseResult(out, back, error)) << error;
-  const auto odd = std::find_if(back.findings.begin(), back.findings.end(), [](auto& f) { return f.at.file == "dir/\xEF\xBF\xBD.h"; });
+  const auto odd = std::find_if(back.findings.begin(), back.findings.end(),
+                                [](auto& f) { return f.at.file == "dir/\xEF\xBF\xBD.h"; });
   ASSERT_NE(odd, back.findings.end());
   EXPECT_EQ(odd->message, "bad \xEF\xBF\xBD\xEF\xBF\xBD byte");
 }
@@ -726,8 +784,12 @@ TEST(HostileJson, Empty) { EXPECT_EQ(errorOf(""), "not JSON: the file is empty")
 TEST(HostileJson, OnlySpace) { EXPECT_EQ(errorOf(" \n"), "not JSON: the file is empty"); }
 TEST(HostileJson, NotJson) { EXPECT_EQ(errorOf("{\n\"a\": hello}"), "not JSON: error at byte 8, line 2"); }
 TEST(HostileJson, TrailingText) { EXPECT_EQ(errorOf("{} x"), "not JSON: error at byte 4, line 1"); }
-TEST(HostileJson, InvalidUtf8) { EXPECT_NE(errorOf("{\"a\": \"\xff\"}").find("not JSON: error at byte"), std::string::npos); }
-TEST(HostileJson, NumberTooLarge) { EXPECT_NE(errorOf("{\"a\": 1e999}").find("not JSON: error at byte"), std::string::npos); }
+TEST(HostileJson, InvalidUtf8) {
+  EXPECT_NE(errorOf("{\"a\": \"\xff\"}").find("not JSON: error at byte"), std::string::npos);
+}
+TEST(HostileJson, NumberTooLarge) {
+  EXPECT_NE(errorOf("{\"a\": 1e999}").find("not JSON: error at byte"), std::string::npos);
+}
 TEST(HostileJson, NotAnObject) { EXPECT_EQ(errorOf("[]"), "result: must be an object"); }
 TEST(HostileJson, NoSchema) { EXPECT_EQ(errorOf("{}"), "schema: missing"); }
 
@@ -758,7 +820,8 @@ TEST(HostileJson, NumberForString) {
   EXPECT_EQ(errorAfter([](json& j) { j["findings"][0]["rule"] = 7; }), "findings[0].rule: must be a string");
 }
 TEST(HostileJson, StringForRank) {
-  EXPECT_EQ(errorAfter([](json& j) { j["findings"][0]["rank"] = "high"; }), "findings[0].rank: must be a number");
+  EXPECT_EQ(errorAfter([](json& j) { j["findings"][0]["rank"] = "high"; }),
+            "findings[0].rank: must be a number");
 }
 TEST(HostileJson, NumberForBoolean) {
   EXPECT_EQ(errorAfter([](json& j) { j["coverage"]["problems"][0]["degraded"] = 0; }),
@@ -768,7 +831,8 @@ TEST(HostileJson, ObjectForArray) {
   EXPECT_EQ(errorAfter([](json& j) { j["findings"] = json::object(); }), "findings: must be an array");
 }
 TEST(HostileJson, ArrayForObject) {
-  EXPECT_EQ(errorAfter([](json& j) { j["findings"][2]["lock"] = json::array(); }), "findings[2].lock: must be an object");
+  EXPECT_EQ(errorAfter([](json& j) { j["findings"][2]["lock"] = json::array(); }),
+            "findings[2].lock: must be an object");
 }
 TEST(HostileJson, UnknownLevel) {
   EXPECT_EQ(errorAfter([](json& j) { j["findings"][1]["level"] = "fatal"; }),
@@ -810,7 +874,9 @@ TEST(HostileJson, EveryKeyIsNeededAndTyped) {
         if (!value.is_structured()) return;
         for (const auto& [key, sub] : value.items()) {
           if (std::find(kNotRead.begin(), kNotRead.end(), key) != kNotRead.end()) continue;
-          const std::string path = value.is_array() ? name + "[" + key + "]" : name.empty() ? key : name + "." + key;
+          const std::string path = value.is_array() ? name + "[" + key + "]"
+                                   : name.empty()   ? key
+                                                    : name + "." + key;
           const auto place = value.is_array() ? at / std::stoul(key) : at / key;
           ++tried;
           json wrong = good;

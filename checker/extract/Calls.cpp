@@ -94,10 +94,12 @@ void Lowering::placeCall(Call& call, const Expr* expr, SourceLocation name, Sour
   SourceLocation at = expr->getBeginLoc();
   call.loc = u.sources.loc(at.isValid() ? at : fallback);
   call.nameLoc = name.isValid() ? u.sources.loc(name) : call.loc;
-  if (nameRange.isValid()) call.calleeName = u.sources.anchor(nameRange);
-  call.whole = u.sources.anchor(expr->getSourceRange());
-  call.macro = u.sources.macroName(name.isValid() ? name : at);
   call.implicit |= plan.implicit.count(expr) != 0;
+  if (!call.implicit) {
+    if (nameRange.isValid()) call.calleeName = u.sources.anchor(nameRange);
+    call.whole = u.sources.anchor(expr->getSourceRange());
+  }
+  call.macro = u.sources.macroName(name.isValid() ? name : at);
   call.resultUnused = plan.discarded.count(expr) != 0;
 }
 

@@ -157,7 +157,9 @@ FieldFact Unit::fieldFact(const DeclaratorDecl* decl) {
   }
   fact.attrs = attributes(decl);
   fact.loc = sources.loc(decl->getLocation());
-  fact.typeText = specifier(decl);
+  // A capture has a type that is written nowhere.
+  auto* closure = dyn_cast<CXXRecordDecl>(decl->getDeclContext());
+  if (!closure || !closure->isLambda()) fact.typeText = specifier(decl);
   return fact;
 }
 

@@ -197,8 +197,7 @@ struct VariableUse {
 
 class Plan {
  public:
-  Plan(Unit& unit, FunctionFacts& facts, const FunctionDecl* function)
-      : u_(unit), facts_(facts), function_(function) {}
+  Plan(Unit& unit, FunctionFacts& facts) : u_(unit), facts_(facts) {}
 
   void scan(const Stmt* body);
   void scanInitializer(const CXXCtorInitializer* init);
@@ -233,7 +232,6 @@ class Plan {
 
   Unit& u_;
   FunctionFacts& facts_;
-  const FunctionDecl* function_;
   llvm::DenseMap<const VarDecl*, uint32_t> locals_;
   llvm::DenseMap<const Expr*, uint32_t> slots_;
   std::vector<const VarDecl*> scope_;

@@ -8,7 +8,7 @@
 namespace locktidy::extract {
 
 Lowering::Lowering(Unit& unit, FunctionFacts& out, const FunctionDecl* fn)
-    : u(unit), facts(out), function(fn), plan(unit, out, fn) {
+    : u(unit), facts(out), function(fn), plan(unit, out) {
   if (auto* method = dyn_cast_or_null<CXXMethodDecl>(fn); method && method->getParent()->isLambda())
     method->getParent()->getCaptureFields(captures, thisCapture);
 }

@@ -267,6 +267,9 @@ Value Lowering::pointer(const Expr* original) {
       case CK_IntegralToPointer: {
         Value held = pointer(inner);
         if (held.kind != ValueKind::None) return held;
+        // A number too narrow for an address is a number in disguise.
+        const Expr* number = inner->IgnoreParenCasts();
+        if (u.ctx.getTypeSize(number->getType()) < u.ctx.getTypeSize(type)) return Value();
         return skipTransparent(inner)->isIntegerConstantExpr(u.ctx) ? Value() : bound(Path());
       }
       default:

@@ -341,7 +341,10 @@ void Plan::walk(const Stmt* stmt) {
           declare(variable, decls);
           if (auto* pieces = dyn_cast<DecompositionDecl>(variable))
             for (const BindingDecl* piece : pieces->bindings())
-              if (const VarDecl* holder = piece->getHoldingVar()) declare(holder, nullptr);
+              if (const VarDecl* holder = piece->getHoldingVar()) {
+                markImplicit(holder->getInit());
+                declare(holder, nullptr);
+              }
         } else if (auto* record = dyn_cast<CXXRecordDecl>(decl)) {
           u_.enqueueClass(record);
         }

@@ -59,35 +59,43 @@ constexpr EffectWord kEffectWords[] = {
     {"atfork", EffectKind::AtFork, Shape::Place},
 };
 
-template <typename T>
-using Words = std::initializer_list<std::pair<std::string_view, T>>;
+template <typename T> using Words = std::initializer_list<std::pair<std::string_view, T>>;
 
-const Words<Mode> kModes = {{"shared", Mode::Shared}, {"upgrade", Mode::Upgrade}, {"exclusive", Mode::Exclusive}};
+const Words<Mode> kModes = {
+    {"shared", Mode::Shared}, {"upgrade", Mode::Upgrade}, {"exclusive", Mode::Exclusive}};
 const Words<Policy> kPolicies = {{"unknown", Policy::Unknown},
                                  {"const-reads", Policy::ConstReads},
                                  {"pure", Policy::Pure},
                                  {"sync", Policy::Sync},
                                  {"log", Policy::Log}};
-const Words<LockOpKind> kOpKinds = {
-    {"acquire", LockOpKind::Acquire}, {"release", LockOpKind::Release}, {"try", LockOpKind::Try},
-    {"defer", LockOpKind::Defer},     {"adopt", LockOpKind::Adopt},     {"detach", LockOpKind::Detach},
-    {"query", LockOpKind::Query},     {"wait", LockOpKind::Wait},       {"assert", LockOpKind::Assert},
-    {"none", LockOpKind::None},       {"acquire-many", LockOpKind::AcquireMany},
-    {"init", LockOpKind::Init},       {"destroy", LockOpKind::Destroy}, {"guard", LockOpKind::Guard},
-    {"with", LockOpKind::With},       {"view", LockOpKind::View},       {"convert", LockOpKind::Convert}};
-constexpr std::string_view kClassKinds[] = {"condition-variable", "callable", "unique-owner", "counted-pointer",
-                                            "atomic"};
+const Words<LockOpKind> kOpKinds = {{"acquire", LockOpKind::Acquire},
+                                    {"release", LockOpKind::Release},
+                                    {"try", LockOpKind::Try},
+                                    {"defer", LockOpKind::Defer},
+                                    {"adopt", LockOpKind::Adopt},
+                                    {"detach", LockOpKind::Detach},
+                                    {"query", LockOpKind::Query},
+                                    {"wait", LockOpKind::Wait},
+                                    {"assert", LockOpKind::Assert},
+                                    {"none", LockOpKind::None},
+                                    {"acquire-many", LockOpKind::AcquireMany},
+                                    {"init", LockOpKind::Init},
+                                    {"destroy", LockOpKind::Destroy},
+                                    {"guard", LockOpKind::Guard},
+                                    {"with", LockOpKind::With},
+                                    {"view", LockOpKind::View},
+                                    {"convert", LockOpKind::Convert}};
+constexpr std::string_view kClassKinds[] = {"condition-variable", "callable", "unique-owner",
+                                            "counted-pointer", "atomic"};
 
-template <typename T>
-const T* findWord(const Words<T>& words, std::string_view word) {
+template <typename T> const T* findWord(const Words<T>& words, std::string_view word) {
   for (const auto& [text, value] : words) {
     if (text == word) return &value;
   }
   return nullptr;
 }
 
-template <typename T>
-std::string_view wordOf(const Words<T>& words, T value) {
+template <typename T> std::string_view wordOf(const Words<T>& words, T value) {
   for (const auto& [text, v] : words) {
     if (v == value) return text;
   }
@@ -171,7 +179,8 @@ struct EffectParser {
     } else if (base.empty()) {
       return fail("expected a place (self, argN, args, argN..., ret, global)");
     } else {
-      return fail("unknown place '" + std::string(base) + "' (self, argN, args, argN..., ret, global)");
+      return fail("unknown place '" + std::string(base) +
+                  "' (self, argN, args, argN..., ret, global)");
     }
     while (at < text.size()) {
       if (text[at] == '*') {
@@ -189,8 +198,8 @@ struct EffectParser {
 
   bool effect(ModelEffect& out) {
     std::string_view name = word();
-    const EffectWord* entry =
-        std::find_if(std::begin(kEffectWords), std::end(kEffectWords), [&](const auto& w) { return w.word == name; });
+    const EffectWord* entry = std::find_if(std::begin(kEffectWords), std::end(kEffectWords),
+                                           [&](const auto& w) { return w.word == name; });
     if (entry == std::end(kEffectWords)) {
       return fail(name.empty() ? "empty effect" : "unknown effect '" + std::string(name) + "'");
     }
@@ -199,7 +208,9 @@ struct EffectParser {
     if (entry->shape != Shape::Bare && !place(out.place)) return false;
     if (entry->shape == Shape::BindPlaces || entry->shape == Shape::CopyPlaces) {
       std::string_view arrow = entry->shape == Shape::BindPlaces ? "->" : "<-";
-      if (!eat(arrow)) return fail("expected '" + std::string(arrow) + "' after the place of '" + std::string(name) + "'");
+      if (!eat(arrow))
+        return fail("expected '" + std::string(arrow) + "' after the place of '" +
+                    std::string(name) + "'");
       if (!place(out.source)) return false;
     }
     if (entry->shape == Shape::WithArguments && eat("(") && !eat(")")) {
@@ -208,10 +219,12 @@ struct EffectParser {
         if (!place(argument)) return false;
         out.invokeArgs.push_back(std::move(argument));
       } while (eat(","));
-      if (!eat(")")) return fail("expected ',' or ')' in the arguments of '" + std::string(name) + "'");
+      if (!eat(")"))
+        return fail("expected ',' or ')' in the arguments of '" + std::string(name) + "'");
     }
     skipSpaces();
-    if (at != text.size()) return fail("unexpected '" + std::string(text.substr(at)) + "' after the effect");
+    if (at != text.size())
+      return fail("unexpected '" + std::string(text.substr(at)) + "' after the effect");
     return true;
   }
 };
@@ -219,11 +232,21 @@ struct EffectParser {
 std::string spell(const ModelPlace& place) {
   std::string out;
   switch (place.base) {
-    case ModelPlace::Base::Self: out = "self"; break;
-    case ModelPlace::Base::Ret: out = "ret"; break;
-    case ModelPlace::Base::Global: out = "global"; break;
-    case ModelPlace::Base::Args: out = place.arg == 0 ? "args" : "arg" + std::to_string(place.arg) + "..."; break;
-    case ModelPlace::Base::Arg: out = "arg" + std::to_string(place.arg); break;
+  case ModelPlace::Base::Self:
+    out = "self";
+    break;
+  case ModelPlace::Base::Ret:
+    out = "ret";
+    break;
+  case ModelPlace::Base::Global:
+    out = "global";
+    break;
+  case ModelPlace::Base::Args:
+    out = place.arg == 0 ? "args" : "arg" + std::to_string(place.arg) + "...";
+    break;
+  case ModelPlace::Base::Arg:
+    out = "arg" + std::to_string(place.arg);
+    break;
   }
   for (char c : place.selectors) out += c == '[' ? "[]" : "*";
   return out;
@@ -250,18 +273,27 @@ bool parseMethodKey(std::string_view key, std::vector<MethodKey>& out, std::stri
     what = "no method name in '" + std::string(key) + "'";
     return false;
   }
-  for (std::string_view word : words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string_view word = words[i];
+    // "operator bool" is one name; a conversion to any other type is "conversion".
+    std::string prefix;
+    if (word == "operator" && i + 1 < words.size()) {
+      prefix = "operator ";
+      word = words[++i];
+    }
     MethodKey method;
     method.constMethod = constMethod;
     // "operator/" and "operator/=" have a slash of their own; a count has a digit behind it.
     size_t slash = word.rfind('/');
-    if (slash != std::string_view::npos && slash + 1 < word.size() && word[slash + 1] >= '0' && word[slash + 1] <= '9') {
+    if (slash != std::string_view::npos && slash + 1 < word.size() && word[slash + 1] >= '0' &&
+        word[slash + 1] <= '9') {
       std::string_view count = word.substr(slash + 1);
       word = word.substr(0, slash);
       int low = 0, high = 0;
       bool fine = false;
       if (size_t dash = count.find('-'); dash != std::string_view::npos) {
-        fine = parseNumber(count.substr(0, dash), low) && parseNumber(count.substr(dash + 1), high) && low <= high;
+        fine = parseNumber(count.substr(0, dash), low) &&
+               parseNumber(count.substr(dash + 1), high) && low <= high;
         method.maxArgs = high;
       } else if (count.ends_with('+')) {
         fine = parseNumber(count.substr(0, count.size() - 1), low);
@@ -283,7 +315,7 @@ bool parseMethodKey(std::string_view key, std::vector<MethodKey>& out, std::stri
       what = "a method key has no '::': '" + std::string(word) + "'";
       return false;
     }
-    method.name = std::string(word);
+    method.name = prefix + std::string(word);
     if (method.name.empty()) {
       what = "no method name in '" + std::string(key) + "'";
       return false;
@@ -297,7 +329,8 @@ bool parseMethodKey(std::string_view key, std::vector<MethodKey>& out, std::stri
 // operator may itself contain "::".
 std::pair<std::string_view, std::string_view> splitName(std::string_view name) {
   size_t at = name.rfind("::operator");
-  if (at == std::string_view::npos || (at + 10 < name.size() && isIdentChar(name[at + 10]))) at = name.rfind("::");
+  if (at == std::string_view::npos || (at + 10 < name.size() && isIdentChar(name[at + 10])))
+    at = name.rfind("::");
   if (at == std::string_view::npos) return {std::string_view(), name};
   return {name.substr(0, at), name.substr(at + 2)};
 }
@@ -307,9 +340,11 @@ std::string_view methodKeyOf(std::string_view cls, std::string_view method) {
   std::string_view last = splitName(cls).second;
   if (method == last) return "constructor";
   if (method.starts_with('~')) return "destructor";
-  if (method.starts_with("operator ") && method.size() > 9 && (isIdentChar(method[9]) || method[9] == ':')) {
+  if (method.starts_with("operator ") && method.size() > 9 &&
+      (isIdentChar(method[9]) || method[9] == ':')) {
     std::string_view type = method.substr(9);
-    if (type != "new" && type != "delete" && type != "new[]" && type != "delete[]" && type != "co_await") {
+    if (type != "new" && type != "delete" && type != "new[]" && type != "delete[]" &&
+        type != "co_await") {
       return "conversion";
     }
   }
@@ -323,7 +358,8 @@ std::string storedName(const std::string& cls, const std::string& key) {
   return cls + "::" + key;
 }
 
-const FunctionModel* choose(const std::vector<FunctionModel>& overloads, bool constMethod, size_t args) {
+const FunctionModel* choose(const std::vector<FunctionModel>& overloads, bool constMethod,
+                            size_t args) {
   const FunctionModel* best = nullptr;
   int bestRank = -1;
   for (const FunctionModel& f : overloads) {
@@ -405,7 +441,8 @@ struct DuplicateCheck : nlohmann::json_sax<json> {
     what = "key written twice";
     return false;
   }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::detail::exception& error) override {
     path = currentPath();
     what = error.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
@@ -417,18 +454,20 @@ struct DuplicateCheck : nlohmann::json_sax<json> {
 }  // namespace
 
 std::string toString(const ModelEffect& effect) {
-  const EffectWord* entry = std::find_if(std::begin(kEffectWords), std::end(kEffectWords), [&](const auto& w) {
-    return w.kind == effect.kind && w.shallow == effect.shallow;
-  });
+  const EffectWord* entry =
+      std::find_if(std::begin(kEffectWords), std::end(kEffectWords), [&](const auto& w) {
+        return w.kind == effect.kind && w.shallow == effect.shallow;
+      });
   if (entry == std::end(kEffectWords)) return "?";
   std::string out(entry->word);
   if (entry->shape == Shape::Bare) return out;
   out += " " + spell(effect.place);
   if (entry->shape == Shape::BindPlaces) out += " -> " + spell(effect.source);
   if (entry->shape == Shape::CopyPlaces) out += " <- " + spell(effect.source);
-  if (entry->shape == Shape::WithArguments && !effect.invokeArgs.empty()) {
+  if (entry->shape == Shape::WithArguments) {
     out += " (";
-    for (size_t i = 0; i < effect.invokeArgs.size(); ++i) out += (i ? ", " : "") + spell(effect.invokeArgs[i]);
+    for (size_t i = 0; i < effect.invokeArgs.size(); ++i)
+      out += (i ? ", " : "") + spell(effect.invokeArgs[i]);
     out += ")";
   }
   return out;
@@ -451,14 +490,16 @@ struct ModelsLoader {
     return false;
   }
 
-  bool only(const json& object, const std::string& path, std::initializer_list<std::string_view> allowed,
+  bool only(const json& object, const std::string& path,
+            std::initializer_list<std::string_view> allowed,
             std::initializer_list<std::string_view> required = {}) {
     if (!object.is_object()) return fail(path, "must be an object");
     for (const auto& [key, value] : object.items()) {
       if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
         return fail(path.empty() ? key : path + "." + key, "unknown key");
       }
-      if (key == "note" && !value.is_string()) return fail(path.empty() ? key : path + "." + key, "must be a string");
+      if (key == "note" && !value.is_string())
+        return fail(path.empty() ? key : path + "." + key, "must be a string");
     }
     for (std::string_view key : required) {
       if (!object.contains(key)) return fail(path, "missing key '" + std::string(key) + "'");
@@ -491,12 +532,13 @@ struct ModelsLoader {
     value = it->get<int>();
     return true;
   }
-  bool getStrings(const json& object, const std::string& path, const char* key, std::vector<std::string>& values,
-                  bool mayBeEmpty = false) {
+  bool getStrings(const json& object, const std::string& path, const char* key,
+                  std::vector<std::string>& values, bool mayBeEmpty = false) {
     auto it = object.find(key);
     if (it == object.end()) return true;
     std::string here = path.empty() ? key : path + "." + key;
-    if (!it->is_array() || (it->empty() && !mayBeEmpty)) return fail(here, "must be a list that is not empty");
+    if (!it->is_array() || (it->empty() && !mayBeEmpty))
+      return fail(here, "must be a list that is not empty");
     for (size_t i = 0; i < it->size(); ++i) {
       const json& item = (*it)[i];
       std::string at = here + "[" + std::to_string(i) + "]";
@@ -518,14 +560,16 @@ struct ModelsLoader {
       return fail(path, "'" + name + "' is no qualified name");
     }
     if (!isOperator && name.find_first_of("<>() *&,") != std::string::npos) {
-      return fail(path, "'" + name + "' must be a plain qualified name, without template arguments");
+      return fail(path,
+                  "'" + name + "' must be a plain qualified name, without template arguments");
     }
     return true;
   }
 
   bool claim(const std::string& what, const std::string& name, const std::string& path) {
     auto [it, fresh] = places.emplace(what + " " + name, path);
-    if (!fresh) return fail(path, what + " '" + name + "' is defined twice, first at " + it->second);
+    if (!fresh)
+      return fail(path, what + " '" + name + "' is defined twice, first at " + it->second);
     return true;
   }
 
@@ -559,7 +603,8 @@ struct ModelsLoader {
         model.maxArgs = method.maxArgs;
         std::vector<FunctionModel>& overloads = result[method.name];
         for (const FunctionModel& other : overloads) {
-          if (sameOverload(other, model)) return fail(at, "method '" + method.name + "' is defined twice");
+          if (sameOverload(other, model))
+            return fail(at, "method '" + method.name + "' is defined twice");
         }
         overloads.push_back(model);
       }
@@ -594,11 +639,13 @@ struct ModelsLoader {
       result.timed = true;
       ++at;
     }
-    if (at != words.size()) return fail(path, "unknown word '" + std::string(words[at]) + "' in '" + text + "'");
+    if (at != words.size())
+      return fail(path, "unknown word '" + std::string(words[at]) + "' in '" + text + "'");
     return true;
   }
 
-  bool lockOps(const json& object, const std::string& path, Mode defaultMode, std::map<std::string, LockOp>& result) {
+  bool lockOps(const json& object, const std::string& path, Mode defaultMode,
+               std::map<std::string, LockOp>& result) {
     auto it = object.find("ops");
     if (it == object.end()) return true;
     if (!it->is_object()) return fail(path + ".ops", "must be an object");
@@ -610,23 +657,28 @@ struct ModelsLoader {
       LockOp op;
       if (!lockOp(value, at, defaultMode, op)) return false;
       for (const MethodKey& method : keys) {
-        if (method.constMethod || method.minArgs) return fail(at, "operations are not told apart by overload");
-        if (!result.emplace(method.name, op).second) return fail(at, "operation '" + method.name + "' is defined twice");
+        if (method.constMethod || method.minArgs)
+          return fail(at, "operations are not told apart by overload");
+        if (!result.emplace(method.name, op).second)
+          return fail(at, "operation '" + method.name + "' is defined twice");
       }
     }
     return true;
   }
 
-  bool modeValues(const json& object, const std::string& path, int& modeArg, std::map<std::string, Mode>& values) {
+  bool modeValues(const json& object, const std::string& path, int& modeArg,
+                  std::map<std::string, Mode>& values) {
     if (object.contains("modeArg") != object.contains("modeValues")) {
       return fail(path, "'modeArg' and 'modeValues' go together");
     }
     if (!object.contains("modeArg")) return true;
     if (!getInt(object, path, "modeArg", modeArg)) return false;
     const json& map = object["modeValues"];
-    if (!map.is_object() || map.empty()) return fail(path + ".modeValues", "must be an object that is not empty");
+    if (!map.is_object() || map.empty())
+      return fail(path + ".modeValues", "must be an object that is not empty");
     for (const auto& [key, value] : map.items()) {
-      const Mode* mode = value.is_string() ? findWord(kModes, value.get_ref<const std::string&>()) : nullptr;
+      const Mode* mode =
+          value.is_string() ? findWord(kModes, value.get_ref<const std::string&>()) : nullptr;
       if (!mode) return fail(path + ".modeValues." + key, "must be shared, upgrade or exclusive");
       values[key] = *mode;
     }
@@ -636,7 +688,8 @@ struct ModelsLoader {
   bool prefix(const json& entry, const std::string& path) {
     if (!only(entry, path, {"prefix", "policy", "note"}, {"prefix", "policy"})) return false;
     std::string name, policy;
-    if (!getString(entry, path, "prefix", name) || !getString(entry, path, "policy", policy)) return false;
+    if (!getString(entry, path, "prefix", name) || !getString(entry, path, "policy", policy))
+      return false;
     const Policy* value = findWord(kPolicies, policy);
     if (!value) return fail(path + ".policy", "unknown policy '" + policy + "'");
     if (!claim("prefix", name, path)) return false;
@@ -650,18 +703,22 @@ struct ModelsLoader {
   }
 
   bool cls(const json& entry, const std::string& path) {
-    if (!only(entry, path, {"names", "categories", "kind", "methods", "note"}, {"names"})) return false;
+    if (!only(entry, path, {"names", "categories", "kind", "methods", "note"}, {"names"}))
+      return false;
     std::vector<std::string> names, categories;
     std::string kind;
-    if (!getStrings(entry, path, "names", names) || !getStrings(entry, path, "categories", categories, true) ||
+    if (!getStrings(entry, path, "names", names) ||
+        !getStrings(entry, path, "categories", categories, true) ||
         !getString(entry, path, "kind", kind)) {
       return false;
     }
-    if (!kind.empty() && std::find(std::begin(kClassKinds), std::end(kClassKinds), kind) == std::end(kClassKinds)) {
+    if (!kind.empty() &&
+        std::find(std::begin(kClassKinds), std::end(kClassKinds), kind) == std::end(kClassKinds)) {
       return fail(path + ".kind", "unknown kind '" + kind + "'");
     }
     std::map<std::string, std::vector<FunctionModel>, std::less<>> own;
-    if (entry.contains("methods") && !methods(entry["methods"], path + ".methods", own)) return false;
+    if (entry.contains("methods") && !methods(entry["methods"], path + ".methods", own))
+      return false;
     for (size_t i = 0; i < names.size(); ++i) {
       const std::string& name = names[i];
       std::string at = path + ".names[" + std::to_string(i) + "]";
@@ -675,29 +732,35 @@ struct ModelsLoader {
       }
     }
     for (size_t i = 0; i < categories.size(); ++i) {
-      uses.push_back({categories[i], file + ": " + path + ".categories[" + std::to_string(i) + "]"});
+      uses.push_back(
+          {categories[i], file + ": " + path + ".categories[" + std::to_string(i) + "]"});
     }
     return true;
   }
 
   bool function(const json& entry, const std::string& path) {
-    if (!only(entry, path, {"names", "minArgs", "maxArgs", "effects", "note"}, {"names", "effects"})) return false;
+    if (!only(entry, path, {"names", "minArgs", "maxArgs", "effects", "note"},
+              {"names", "effects"}))
+      return false;
     std::vector<std::string> names;
     int minArgs = -1, maxArgs = -1;
     FunctionModel model;
     if (!getStrings(entry, path, "names", names) || !getInt(entry, path, "minArgs", minArgs) ||
-        !getInt(entry, path, "maxArgs", maxArgs) || !effects(entry["effects"], path + ".effects", model.effects)) {
+        !getInt(entry, path, "maxArgs", maxArgs) ||
+        !effects(entry["effects"], path + ".effects", model.effects)) {
       return false;
     }
     if (minArgs >= 0) model.minArgs = minArgs;
     if (maxArgs >= 0) model.maxArgs = maxArgs;
-    if (minArgs >= 0 && maxArgs >= 0 && minArgs > maxArgs) return fail(path, "minArgs is greater than maxArgs");
+    if (minArgs >= 0 && maxArgs >= 0 && minArgs > maxArgs)
+      return fail(path, "minArgs is greater than maxArgs");
     for (size_t i = 0; i < names.size(); ++i) {
       std::string at = path + ".names[" + std::to_string(i) + "]";
       if (!checkName(at, names[i])) return false;
       std::vector<FunctionModel>& overloads = out.functions_[names[i]];
       for (const FunctionModel& other : overloads) {
-        if (sameOverload(other, model)) return fail(at, "function '" + names[i] + "' is defined twice");
+        if (sameOverload(other, model))
+          return fail(at, "function '" + names[i] + "' is defined twice");
       }
       overloads.push_back(model);
     }
@@ -706,19 +769,23 @@ struct ModelsLoader {
 
   bool mutex(const json& entry, const std::string& path) {
     if (!only(entry, path,
-              {"types", "hasShared", "recursive", "timed", "prefersReaders", "perCpu", "ops", "sharedForm",
-               "sharedReplacement", "header", "minStandard", "note"},
+              {"types", "hasShared", "recursive", "timed", "prefersReaders", "perCpu", "ops",
+               "sharedForm", "sharedReplacement", "header", "minStandard", "note"},
               {"types"})) {
       return false;
     }
     std::vector<std::string> types;
     MutexModel model;
-    if (!getStrings(entry, path, "types", types) || !getBool(entry, path, "hasShared", model.hasShared) ||
-        !getBool(entry, path, "recursive", model.recursive) || !getBool(entry, path, "timed", model.timed) ||
+    if (!getStrings(entry, path, "types", types) ||
+        !getBool(entry, path, "hasShared", model.hasShared) ||
+        !getBool(entry, path, "recursive", model.recursive) ||
+        !getBool(entry, path, "timed", model.timed) ||
         !getBool(entry, path, "prefersReaders", model.prefersReaders) ||
-        !getBool(entry, path, "perCpu", model.perCpu) || !lockOps(entry, path, Mode::Exclusive, model.ops) ||
+        !getBool(entry, path, "perCpu", model.perCpu) ||
+        !lockOps(entry, path, Mode::Exclusive, model.ops) ||
         !getString(entry, path, "sharedReplacement", model.sharedReplacement) ||
-        !getString(entry, path, "header", model.header) || !getString(entry, path, "minStandard", model.minStandard)) {
+        !getString(entry, path, "header", model.header) ||
+        !getString(entry, path, "minStandard", model.minStandard)) {
       return false;
     }
     if (auto it = entry.find("sharedForm"); it != entry.end()) {
@@ -729,7 +796,8 @@ struct ModelsLoader {
         std::string target = to.get<std::string>();
         // Both must be operations, or a fix would write a call nobody checked.
         if (!model.ops.count(from)) return fail(at, "'" + from + "' is not among the operations");
-        if (!model.ops.count(target)) return fail(at, "'" + target + "' is not among the operations");
+        if (!model.ops.count(target))
+          return fail(at, "'" + target + "' is not among the operations");
         model.sharedForm[from] = target;
       }
       if (!model.hasShared) return fail(path + ".sharedForm", "needs \"hasShared\": true");
@@ -748,8 +816,8 @@ struct ModelsLoader {
 
   bool guard(const json& entry, const std::string& path) {
     if (!only(entry, path,
-              {"types", "mode", "lockArg", "variadic", "modeArg", "modeValues", "tags", "ops", "sharedForm",
-               "exclusiveForm", "header", "note"},
+              {"types", "mode", "lockArg", "variadic", "modeArg", "modeValues", "tags", "ops",
+               "sharedForm", "exclusiveForm", "header", "note"},
               {"types", "mode"})) {
       return false;
     }
@@ -757,7 +825,8 @@ struct ModelsLoader {
     std::string mode;
     GuardModel model;
     if (!getStrings(entry, path, "types", types) || !getString(entry, path, "mode", mode) ||
-        !getInt(entry, path, "lockArg", model.lockArg) || !getBool(entry, path, "variadic", model.variadic) ||
+        !getInt(entry, path, "lockArg", model.lockArg) ||
+        !getBool(entry, path, "variadic", model.variadic) ||
         !modeValues(entry, path, model.modeArg, model.modeValues) ||
         !getString(entry, path, "sharedForm", model.sharedForm) ||
         !getString(entry, path, "exclusiveForm", model.exclusiveForm) ||
@@ -771,8 +840,10 @@ struct ModelsLoader {
     if (auto it = entry.find("tags"); it != entry.end()) {
       if (!it->is_object()) return fail(path + ".tags", "must be an object");
       for (const auto& [tag, word] : it->items()) {
-        const LockOpKind* kind = word.is_string() ? findWord(kOpKinds, word.get_ref<const std::string&>()) : nullptr;
-        if (!kind || (*kind != LockOpKind::Defer && *kind != LockOpKind::Adopt && *kind != LockOpKind::Try)) {
+        const LockOpKind* kind =
+            word.is_string() ? findWord(kOpKinds, word.get_ref<const std::string&>()) : nullptr;
+        if (!kind || (*kind != LockOpKind::Defer && *kind != LockOpKind::Adopt &&
+                      *kind != LockOpKind::Try)) {
           return fail(path + ".tags." + tag, "must be defer, adopt or try");
         }
         model.tags[tag] = *kind;
@@ -789,8 +860,8 @@ struct ModelsLoader {
 
   bool lockFunction(const json& entry, const std::string& path) {
     if (!only(entry, path,
-              {"names", "op", "lockArg", "sharedForm", "exclusiveForm", "zeroIsSuccess", "modeArg", "modeValues",
-               "note"},
+              {"names", "op", "lockArg", "sharedForm", "exclusiveForm", "zeroIsSuccess", "modeArg",
+               "modeValues", "note"},
               {"names", "op"})) {
       return false;
     }
@@ -798,7 +869,8 @@ struct ModelsLoader {
     LockFunctionModel model;
     if (!getStrings(entry, path, "names", names) ||
         !lockOp(entry["op"], path + ".op", Mode::Exclusive, model.op) ||
-        !getInt(entry, path, "lockArg", model.lockArg) || !getString(entry, path, "sharedForm", model.sharedForm) ||
+        !getInt(entry, path, "lockArg", model.lockArg) ||
+        !getString(entry, path, "sharedForm", model.sharedForm) ||
         !getString(entry, path, "exclusiveForm", model.exclusiveForm) ||
         !getBool(entry, path, "zeroIsSuccess", model.zeroIsSuccess) ||
         !modeValues(entry, path, model.modeArg, model.modeValues)) {
@@ -813,8 +885,7 @@ struct ModelsLoader {
     return true;
   }
 
-  template <typename F>
-  bool each(const json& root, const char* key, F&& f) {
+  template <typename F> bool each(const json& root, const char* key, F&& f) {
     auto it = root.find(key);
     if (it == root.end()) return true;
     if (!it->is_array()) return fail(key, "must be a list");
@@ -831,8 +902,8 @@ struct ModelsLoader {
     json root = json::parse(text, nullptr, false);
     if (root.is_discarded()) return fail("", "not JSON");
     if (!only(root, "",
-              {"schema", "library", "note", "prefixes", "categories", "classes", "functions", "mutexes", "guards",
-               "lockFunctions", "neverSuggest"},
+              {"schema", "library", "note", "prefixes", "categories", "classes", "functions",
+               "mutexes", "guards", "lockFunctions", "neverSuggest"},
               {"schema", "library"})) {
       return false;
     }
@@ -848,12 +919,15 @@ struct ModelsLoader {
         if (!category(key, entry, "categories." + key)) return false;
       }
     }
-    if (!each(root, "prefixes", [&](const json& e, const std::string& p) { return prefix(e, p); }) ||
+    if (!each(root, "prefixes",
+              [&](const json& e, const std::string& p) { return prefix(e, p); }) ||
         !each(root, "classes", [&](const json& e, const std::string& p) { return cls(e, p); }) ||
-        !each(root, "functions", [&](const json& e, const std::string& p) { return function(e, p); }) ||
+        !each(root, "functions",
+              [&](const json& e, const std::string& p) { return function(e, p); }) ||
         !each(root, "mutexes", [&](const json& e, const std::string& p) { return mutex(e, p); }) ||
         !each(root, "guards", [&](const json& e, const std::string& p) { return guard(e, p); }) ||
-        !each(root, "lockFunctions", [&](const json& e, const std::string& p) { return lockFunction(e, p); })) {
+        !each(root, "lockFunctions",
+              [&](const json& e, const std::string& p) { return lockFunction(e, p); })) {
       return false;
     }
     return getStrings(root, "", "neverSuggest", out.neverSuggest_, true);
@@ -888,7 +962,8 @@ struct ModelsLoader {
   void mergeInto(Models& base) {
     for (auto& [name, overloads] : out.functions_) base.functions_[name] = std::move(overloads);
     for (auto& [name, methods] : out.categories_) {
-      for (auto& [method, overloads] : methods) base.categories_[name][method] = std::move(overloads);
+      for (auto& [method, overloads] : methods)
+        base.categories_[name][method] = std::move(overloads);
     }
     for (auto& [name, categories] : out.classCategories_) {
       auto [it, fresh] = base.classCategories_.emplace(name, categories);
@@ -900,7 +975,8 @@ struct ModelsLoader {
     for (auto& [name, model] : out.lockFunctions_) base.lockFunctions_[name] = std::move(model);
     for (auto& [name, kind] : out.classKinds_) base.classKinds_[name] = std::move(kind);
     for (auto& pattern : out.neverSuggest_) {
-      if (std::find(base.neverSuggest_.begin(), base.neverSuggest_.end(), pattern) == base.neverSuggest_.end()) {
+      if (std::find(base.neverSuggest_.begin(), base.neverSuggest_.end(), pattern) ==
+          base.neverSuggest_.end()) {
         base.neverSuggest_.push_back(std::move(pattern));
       }
     }
@@ -931,7 +1007,8 @@ bool Models::loadDirectory(const std::string& directory, std::string& error) {
   namespace fs = std::filesystem;
   std::error_code code;
   std::vector<std::string> files;
-  for (fs::recursive_directory_iterator it(directory, code), end; !code && it != end; it.increment(code)) {
+  for (fs::recursive_directory_iterator it(directory, code), end; !code && it != end;
+       it.increment(code)) {
     if (it->path().extension() != ".json" || it->path().filename() == "schema.json") continue;
     std::error_code ignored;
     if (it->is_regular_file(ignored)) files.push_back(it->path().string());
@@ -965,7 +1042,8 @@ const FunctionModel* Models::function(std::string_view name, bool constMethod, s
   auto [cls, method] = splitName(name);
   std::string_view key = cls.empty() ? method : methodKeyOf(cls, method);
   auto exact = functions_.find(name);
-  if (exact == functions_.end() && key == "conversion") exact = functions_.find(std::string(cls) + "::conversion");
+  if (exact == functions_.end() && key == "conversion")
+    exact = functions_.find(std::string(cls) + "::conversion");
   if (exact != functions_.end()) {
     if (const FunctionModel* model = choose(exact->second, constMethod, args)) return model;
   }
@@ -1075,19 +1153,23 @@ void put(json& object, const char* key, const std::string& value) {
 std::string Models::dump() const {
   json root = json::object();
   root["schema"] = 1;
-  for (const auto& [prefix, policy] : prefixes_) root["prefixes"][prefix] = wordOf(kPolicies, policy);
+  for (const auto& [prefix, policy] : prefixes_)
+    root["prefixes"][prefix] = wordOf(kPolicies, policy);
   for (const auto& [name, methods] : categories_) {
-    for (const auto& [method, overloads] : methods) root["categories"][name][method] = overloadsJson(overloads);
+    for (const auto& [method, overloads] : methods)
+      root["categories"][name][method] = overloadsJson(overloads);
   }
   for (const auto& [name, categories] : classCategories_) {
     root["classes"][name]["categories"] = categories;
     auto kind = classKinds_.find(name);
     if (kind != classKinds_.end()) root["classes"][name]["kind"] = kind->second;
   }
-  for (const auto& [name, overloads] : functions_) root["functions"][name] = overloadsJson(overloads);
+  for (const auto& [name, overloads] : functions_)
+    root["functions"][name] = overloadsJson(overloads);
   for (const auto& [type, m] : mutexes_) {
-    json entry = {{"hasShared", m.hasShared}, {"recursive", m.recursive}, {"timed", m.timed},
-                  {"prefersReaders", m.prefersReaders}, {"perCpu", m.perCpu}, {"ops", opsJson(m.ops)}};
+    json entry = {{"hasShared", m.hasShared}, {"recursive", m.recursive},
+                  {"timed", m.timed},         {"prefersReaders", m.prefersReaders},
+                  {"perCpu", m.perCpu},       {"ops", opsJson(m.ops)}};
     entry["sharedForm"] = m.sharedForm;
     put(entry, "sharedReplacement", m.sharedReplacement);
     put(entry, "header", m.header);
@@ -1095,7 +1177,9 @@ std::string Models::dump() const {
     root["mutexes"][type] = std::move(entry);
   }
   for (const auto& [type, g] : guards_) {
-    json entry = {{"mode", wordOf(kModes, g.mode)}, {"lockArg", g.lockArg}, {"variadic", g.variadic},
+    json entry = {{"mode", wordOf(kModes, g.mode)},
+                  {"lockArg", g.lockArg},
+                  {"variadic", g.variadic},
                   {"ops", opsJson(g.ops)}};
     for (const auto& [tag, kind] : g.tags) entry["tags"][tag] = wordOf(kOpKinds, kind);
     if (g.modeArg >= 0) {

@@ -24,8 +24,8 @@ enum class LineKind { Blank, Comment, Directive, Code };
 struct Line {
   size_t begin = 0, end = 0, next = 0;  // `end` before the line end, `next` behind it
   LineKind kind = LineKind::Blank;
-  bool continues = false;               // the line before
-  bool brace = false;  // code of it opens a brace
+  bool continues = false;  // the line before
+  bool brace = false;      // code of it opens a brace
 };
 
 // Walks over the text only as far as needed to tell comments and literals from
@@ -211,7 +211,8 @@ std::optional<Guard> findGuard(string_view text, const std::vector<Line>& lines)
     if (word.substr(0, 2) == "if") ++depth;
     if (word != "endif" || --depth > 0) continue;
     for (size_t behind = i + 1; behind < lines.size(); ++behind)
-      if (lines[behind].kind == LineKind::Code || lines[behind].kind == LineKind::Directive) return std::nullopt;
+      if (lines[behind].kind == LineKind::Code || lines[behind].kind == LineKind::Directive)
+        return std::nullopt;
     return Guard{directives[1], i};
   }
   return std::nullopt;

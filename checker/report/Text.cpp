@@ -39,8 +39,9 @@ constexpr size_t npos = std::string::npos;
 enum class Style : uint8_t { Plain, Bold, Gutter, Note, Warning, Error, Secondary, Added, Removed };
 
 const char* escapeOf(Style style) {
-  static constexpr const char* kEscapes[] = {"",           "\033[1m",    "\033[1;34m", "\033[1;36m", "\033[1;33m",
-                                             "\033[1;31m", "\033[1;34m", "\033[32m",   "\033[31m"};
+  static constexpr const char* kEscapes[] = {"",           "\033[1m",    "\033[1;34m",
+                                             "\033[1;36m", "\033[1;33m", "\033[1;31m",
+                                             "\033[1;34m", "\033[32m",   "\033[31m"};
   return kEscapes[static_cast<size_t>(style)];
 }
 
@@ -334,7 +335,7 @@ std::string accessLabel(const AccessNote& access, const SectionNote& section) {
   std::string way;
   for (const CallStep& step : access.chain) {
     if (step.function.empty() || step.function == section.function) continue;
-    way += (way.empty() ? " in " : " → ") + step.function;
+    way += (way.empty() ? " through " : " → ") + step.function;
   }
   label += way;
   if (access.at.valid() && !samePlace(shownPlace(access), access.at))
@@ -419,13 +420,14 @@ class Writer {
       for (uint32_t line : linesOf(frame)) gutter_ = std::max(gutter_, std::to_string(line).size());
     for (size_t i = 0; i < frames.size(); ++i) this->frame(frames[i], i == 0);
 
-    more(finding, left);
+    more(left);
     clauses("because", finding.because);
     const bool numbered = finding.safety == Safety::Likely && !finding.fix.empty();
     if (!numbered) clauses("assumes", finding.assumes);
     if (!finding.evidence.empty() && finding.evidence != "static") clauses("evidence", {finding.evidence});
     if (!finding.fix.empty()) fix(finding, numbered);
-    for (const std::string& help : finding.help) note("help", {help});
+    for (const std::string& help : finding.help)
+      if (help.rfind("locktidy ", 0) != 0) note("help", {help});
     commands(finding);
   }
 
@@ -636,7 +638,7 @@ class Writer {
     note(title, list);
   }
 
-  void more(const Finding& finding, const std::vector<const SectionNote*>& left) {
+  void more(const std::vector<const SectionNote*>& left) {
     if (left.empty()) return;
     std::vector<std::pair<std::string, size_t>> counts;  // in the order of the sections
     for (const SectionNote* section : left) {
@@ -655,11 +657,19 @@ class Writer {
     note("sections", {std::to_string(left.size()) + " more (" + text + ")"});
   }
 
+  // What to run next, on one line: a rule's own commands and those that always work.
   void commands(const Finding& finding) {
     std::string text;
-    if (!finding.id.empty()) text = "locktidy explain " + finding.id;
-    if (!finding.lock.name.empty())
-      text += (text.empty() ? "" : "  ·  ") + ("locktidy why " + quoted(finding.lock.name));
+    const auto add = [&](const std::string& command) { text += (text.empty() ? "" : "  ·  ") + command; };
+    const auto given = [&](const std::string& prefix) {
+      return std::any_of(finding.help.begin(), finding.help.end(),
+                         [&](const std::string& help) { return help.rfind(prefix, 0) == 0; });
+    };
+    if (!finding.id.empty() && !given("locktidy explain ")) add("locktidy explain " + finding.id);
+    for (const std::string& help : finding.help)
+      if (help.rfind("locktidy ", 0) == 0) add(help);
+    if (!finding.lock.name.empty() && !given("locktidy why "))
+      add("locktidy why " + quoted(finding.lock.name));
     if (!text.empty()) note("help", {text});
   }
 
