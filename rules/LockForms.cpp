@@ -197,11 +197,10 @@ Rewrite rewriteGuard(const Solution& s, const Site& t, Mode to) {
   if (to == Mode::Shared) {
     const MutexModel* m = s.models.mutex(s.program.className(lockType));
     viaView = m ? !m->hasShared : !hasMethod(s, lockType, "lock_shared");
-    if (!g) viaView = false;
   } else {
     viaView = t.q->viaView;
   }
-  if (viaView && g) {
+  if (viaView) {
     for (const Site& x : examples(s, *t.section, to)) {
       if (!x.local || !x.local->typeText.valid() || x.local->macro || x.local->isAuto) continue;
       const Arg* xarg = lockArgument(s, x);
@@ -215,7 +214,7 @@ Rewrite rewriteGuard(const Solution& s, const Site& t, Mode to) {
       r.title = text + " -> " + spelled;
       return r;
     }
-    return cannot("nobody takes a lock of this type in that mode yet, so its spelling is not known");
+    if (g) return cannot("nobody takes a lock of this type in that mode yet, so its spelling is not known");
   }
 
   if (g) {
@@ -282,7 +281,7 @@ Rewrite rewriteGuard(const Solution& s, const Site& t, Mode to) {
 }
 
 // The name of the method (or function) that does `call` in the other mode.
-std::string otherName(const Solution& s, const Call& call, Mode to, bool acquire, Str lockType) {
+std::string otherName(const Solution& s, const Call& call, Mode to, bool acquire) {
   const std::string& full = s.program.text(call.name);
   std::string method = lastName(full);
   if (const LockFunctionModel* f = s.models.lockFunction(full)) {
@@ -342,7 +341,7 @@ Rewrite rewriteManual(const Solution& s, const Site& t, Mode to) {
   Rewrite r;
   Str lockType = lockTypeOf(s, t.section->lock);
   if (t.call->macro || !t.call->calleeName.valid()) return cannot("the lock call comes out of a macro");
-  std::string name = otherName(s, *t.call, to, true, lockType);
+  std::string name = otherName(s, *t.call, to, true);
   if (name.empty()) return cannot("`" + s.program.text(t.call->name) + "` has no counterpart for that mode");
   if (t.q->releases.empty()) return cannot("its release was not found");
   addEdit(s, t.call->calleeName, name, r.edits);
@@ -352,7 +351,7 @@ Rewrite rewriteManual(const Solution& s, const Site& t, Mode to) {
     for (const Acquisition& other : s.results[t.section->func].acquisitions)
       if (&other != t.q && other.releases.count(rel)) return cannot("a release belongs to several acquisitions");
     if (c.macro || !c.calleeName.valid()) return cannot("a release comes out of a macro");
-    std::string rname = otherName(s, c, to, false, lockType);
+    std::string rname = otherName(s, c, to, false);
     if (rname.empty()) return cannot("`" + s.program.text(c.name) + "` has no counterpart for that mode");
     addEdit(s, c.calleeName, rname, r.edits);
   }

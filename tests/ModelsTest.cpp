@@ -144,6 +144,9 @@ TEST(ShippedModels, SmartPointers) {
   EXPECT_TRUE(shipped().isCountedPointer("std::shared_ptr"));
   EXPECT_TRUE(shipped().isUniqueOwner("std::unique_ptr"));
   EXPECT_FALSE(shipped().isUniqueOwner("std::shared_ptr"));
+  // Its count is the program's own, and may be a plain int.
+  EXPECT_FALSE(shipped().isCountedPointer("boost::intrusive_ptr"));
+  EXPECT_EQ(shipped().function("boost::intrusive_ptr::intrusive_ptr", false, 1), nullptr);
 }
 
 TEST(ShippedModels, Algorithms) {

@@ -92,6 +92,10 @@ Arg Lowering::argument(const Expr* expr, QualType parameter) {
 
 void Lowering::placeCall(Call& call, const Expr* expr, SourceLocation name, SourceRange nameRange) {
   SourceLocation at = expr->getBeginLoc();
+  if (usedAt.isValid()) {
+    at = name = usedAt;
+    call.implicit = true;
+  }
   call.loc = u.sources.loc(at.isValid() ? at : fallback);
   call.nameLoc = name.isValid() ? u.sources.loc(name) : call.loc;
   call.implicit |= plan.implicit.count(expr) != 0;
@@ -140,6 +144,7 @@ void Lowering::call(const CallExpr* expr) {
   if (isTransparentBuiltin(expr->getBuiltinCallee())) return;
   const Expr* head = expr->getCallee()->IgnoreParenImpCasts();
   if (isa<CXXPseudoDestructorExpr>(head)) return;
+  if (auto* dtor = dyn_cast_or_null<CXXDestructorDecl>(callee); dtor && dtor->isTrivial()) return;
   if (const CXXMethodDecl* body = lambdaConversion(expr))
     return u.addressTaken(body, expr->getBeginLoc(), expr->getType()->getPointeeType());
   if (const Expr *to, *from; isTrivialAssignment(expr, to, from)) {
@@ -403,7 +408,9 @@ void Lowering::temporaryDestructor(const CXXBindTemporaryExpr* expr) {
   // An object constructed into something with a life of its own dies with that.
   bool temporary = self.root == Root::Result ||
                    (self.root == Root::Local && facts.locals[self.index].name == 0);
-  if (temporary) destroy(std::move(self), expr->getType(), expr->getEndLoc(), false);
+  auto used = plan.defaultTemporaries.find(expr);
+  SourceLocation at = used == plan.defaultTemporaries.end() ? expr->getEndLoc() : used->second;
+  if (temporary) destroy(std::move(self), expr->getType(), at, false);
 }
 
 void Lowering::cleanupFunction(const VarDecl* variable) {

@@ -212,6 +212,8 @@ class Plan {
   llvm::DenseMap<const Expr*, Target> targets;
   llvm::DenseMap<const CXXNewExpr*, uint32_t> fresh;
   llvm::DenseSet<const Expr*> callees, discarded, implicit, unevaluated;
+  // Temporaries of default arguments, and where the argument is used.
+  llvm::DenseMap<const CXXBindTemporaryExpr*, SourceLocation> defaultTemporaries;
   llvm::DenseSet<const CXXBindTemporaryExpr*> elided;  // temporaries that are never made
   llvm::DenseMap<const CXXConstructExpr*, const ExplicitCastExpr*> functionalCasts;  // T(x)
   llvm::DenseMap<const CXXThrowExpr*, std::vector<const VarDecl*>> throws;
@@ -236,6 +238,7 @@ class Plan {
   llvm::DenseMap<const Expr*, uint32_t> slots_;
   std::vector<const VarDecl*> scope_;
   size_t tryScope_ = 0;
+  SourceLocation usedAt_;
 };
 
 // ---------------------------------------------------------------------------
@@ -320,6 +323,7 @@ class Lowering {
   const FunctionDecl* function;
   Plan plan;
   Block* block = nullptr;
+  SourceLocation usedAt;    // inside a default argument: the call that uses it
   SourceLocation fallback;  // for events that nothing written stands for
   bool constantInit = false;
   llvm::DenseMap<const Expr*, uint32_t> callIds;

@@ -251,6 +251,7 @@ Branch Lowering::condition(const Expr* expr) {
 Event& Lowering::emit(EventKind kind, SourceLocation at) {
   Event event;
   event.kind = kind;
+  if (usedAt.isValid()) at = usedAt;
   event.loc = u.sources.loc(at.isValid() ? at : fallback);
   block->events.push_back(std::move(event));
   return block->events.back();

@@ -494,8 +494,17 @@ void Plan::walk(const Stmt* stmt) {
       }
       return walkChildren(stmt);
     }
-    case Stmt::CXXDefaultArgExprClass:
-      return walk(cast<CXXDefaultArgExpr>(stmt)->getExpr());
+    case Stmt::CXXDefaultArgExprClass: {
+      auto* arg = cast<CXXDefaultArgExpr>(stmt);
+      SourceLocation outer = usedAt_;
+      if (!outer.isValid()) usedAt_ = arg->getUsedLocation();
+      walk(arg->getExpr());
+      usedAt_ = outer;
+      return;
+    }
+    case Stmt::CXXBindTemporaryExprClass:
+      if (usedAt_.isValid()) defaultTemporaries[cast<CXXBindTemporaryExpr>(stmt)] = usedAt_;
+      return walkChildren(stmt);
     case Stmt::CXXDefaultInitExprClass:
       return walk(cast<CXXDefaultInitExpr>(stmt)->getExpr());
     case Stmt::UnaryExprOrTypeTraitExprClass:

@@ -73,8 +73,14 @@ void Lowering::visit(const Stmt* stmt) {
       if (elements.root != Root::Unknown) elements.steps.push_back({Sel::Elem, 0, 0});
       return bind(place(expr), {ValueKind::Bind, std::move(elements)}, expr);
     }
-    case Stmt::CXXDefaultArgExprClass:
-      return visitTree(cast<CXXDefaultArgExpr>(stmt)->getExpr());
+    case Stmt::CXXDefaultArgExprClass: {
+      auto* arg = cast<CXXDefaultArgExpr>(stmt);
+      SourceLocation outer = usedAt;
+      if (!outer.isValid()) usedAt = arg->getUsedLocation();
+      visitTree(arg->getExpr());
+      usedAt = outer;
+      return;
+    }
     case Stmt::CXXCatchStmtClass:
       return catchVariable(cast<CXXCatchStmt>(stmt));
     case Stmt::CXXThrowExprClass:

@@ -260,7 +260,7 @@ void Unit::finish(const PreprocessorLog& log) {
     return std::make_tuple(a.begin.file, a.begin.offset, a.isTemplate, a.endLine);
   };
   auto unique = [](auto& list, auto key) {
-    std::ranges::stable_sort(list, {}, key);
+    std::ranges::sort(list, {}, key);
     auto tail = std::ranges::unique(list, {}, key);
     list.erase(tail.begin(), tail.end());
   };
@@ -271,7 +271,7 @@ void Unit::finish(const PreprocessorLog& log) {
   auto taken = [&](const AddressTaken& a) {
     return std::make_tuple(std::string_view(strings.text(a.function)), a.loc.file, a.loc.offset);
   };
-  std::ranges::stable_sort(facts.addressTaken, {}, taken);
+  std::ranges::sort(facts.addressTaken, {}, taken);
 
   auto move = [&](auto& from, auto& to, auto key) {
     for (auto& [id, fact] : from) to.push_back(std::move(fact));

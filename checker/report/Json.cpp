@@ -119,7 +119,7 @@ Object toJson(const Finding& finding) {
 
 Object toJson(const Coverage& coverage) {
   std::vector<FailedTu> problems = coverage.problems;
-  std::stable_sort(problems.begin(), problems.end(), [](const FailedTu& a, const FailedTu& b) {
+  std::sort(problems.begin(), problems.end(), [](const FailedTu& a, const FailedTu& b) {
     return std::tie(a.file, a.reason, a.degraded) < std::tie(b.file, b.reason, b.degraded);
   });
   return {{"tus", coverage.tus},
@@ -391,9 +391,9 @@ std::string syntaxError(std::string_view text) {
 std::string emitJson(const Result& result) {
   std::vector<const Finding*> sorted;
   for (const Finding& finding : result.findings) sorted.push_back(&finding);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Finding* a, const Finding* b) {
-    return std::tie(a->at.file, a->at.line, a->at.column, a->rule, a->id) <
-           std::tie(b->at.file, b->at.line, b->at.column, b->rule, b->id);
+  std::sort(sorted.begin(), sorted.end(), [](const Finding* a, const Finding* b) {
+    return std::tie(a->at.file, a->at.line, a->at.column, a->rule, a->fingerprint, a->message) <
+           std::tie(b->at.file, b->at.line, b->at.column, b->rule, b->fingerprint, b->message);
   });
 
   Object out;

@@ -798,7 +798,7 @@ class Writer {
     for (auto& [file, change] : files) {
       const auto key = [](const Edit* e) { return std::tie(e->offset, e->length, e->newText); };
       auto& edits = change.edits;
-      std::stable_sort(edits.begin(), edits.end(), [&](auto* a, auto* b) { return key(a) < key(b); });
+      std::sort(edits.begin(), edits.end(), [&](auto* a, auto* b) { return key(a) < key(b); });
       edits.erase(std::unique(edits.begin(), edits.end(), [&](auto* a, auto* b) { return key(a) == key(b); }),
                   edits.end());
       total += edits.size() + change.headers.size();

@@ -254,10 +254,11 @@ class Solver {
       heap |= paths_.at(p).kind == StepKind::Deref;
     switch (root.root) {
       case Root::This:
+        // In a constructor the members hold nothing but what it puts there.
+        if (heap || !f_.isCtor || !anyDef) insert(out, paths_.deref(c));
+        break;
       case Root::Global:
       case Root::Param:
-        insert(out, paths_.deref(c));
-        break;
       case Root::Unknown:
         insert(out, paths_.deref(c));
         break;
@@ -2085,7 +2086,37 @@ class Solver {
     handovers();
   }
 
+  // What pointers and references are stored in members: Solution decides from
+  // this which members own what they point to.
+  void recordStores() {
+    std::vector<std::pair<PathId, std::vector<Def>>> all(defs_.begin(), defs_.end());
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [dst, defs] : all) {
+      const PathNode& r = paths_.rootOf(dst);
+      if (r.root == Root::Local && r.index >= kArgBase) continue;
+      Str field = lastField(dst);
+      // Private variables only pass a value on.
+      if (!field && !visiblePlace(dst) && r.root != Root::Ret) continue;
+      for (const Def& d : defs) {
+        PathSet targets;
+        if (d.bind) insert(targets, d.src);
+        else pointees(d.src, d.at, targets);
+        for (PathId t : targets) out_.stores.push_back({field, t});
+      }
+    }
+  }
+  // The member that a place without later Deref belongs to; 0: none.
+  Str lastField(PathId p) const {
+    for (; p; p = paths_.at(p).parent) {
+      const PathNode& n = paths_.at(p);
+      if (n.kind == StepKind::Field) return n.entity;
+      if (n.kind == StepKind::Deref || n.kind == StepKind::Root) return 0;
+    }
+    return 0;
+  }
+
   void handovers() {
+    recordStores();
     std::vector<std::pair<PathId, std::vector<Def>>> all(defs_.begin(), defs_.end());
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [dst, defs] : all) {

@@ -79,6 +79,10 @@ struct FunctionResult {
   // Pointers to objects stored, returned or deleted: (target, place, block, event)
   struct Handover { PathId target; Loc loc; uint32_t block, event; const char* how; };
   std::vector<Handover> handovers;
+  // A pointer to `target` is stored in member `field` (0: in something else
+  // that outlives the function, or returned).
+  struct Store { Str field; PathId target; };
+  std::vector<Store> stores;
   std::vector<Str> signalHandlers, forkHandlers;
   std::map<uint32_t, int> loopDepth;
 };

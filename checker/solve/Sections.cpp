@@ -170,6 +170,9 @@ void Solution::collectRows() {
     const FunctionFacts& fn = program.functions[f];
     if (!fn.hasBody) continue;
     const Context& x = contexts[f];
+    // Implicit members that only library code runs: what they do is part of
+    // the library call that a model describes.
+    if ((fn.isImplicit || fn.isDefaulted) && !x.hasCallers) continue;
     for (const LocalEffect& e : results[f].effects) {
       if (!e.direct) continue;
       switch (e.kind) {
@@ -222,6 +225,101 @@ void Solution::collectRows() {
       }
     }
   }
+}
+
+// A member pointer is private if everything ever stored in it is a fresh object
+// that is stored nowhere else, or comes from another private pointer. Then two
+// owners never share a pointee, and a lock beside the pointer protects it.
+void Solution::findPrivatePointers() {
+  PathTable& paths = engine.paths;
+  struct Source { bool outside = false; std::set<Str> fields; };
+  std::map<Str, Source> sources;
+  for (FuncId f = 0; f < results.size(); ++f) {
+    // Fresh objects of this function and the members they were stored in; one
+    // that leaves any other way belongs to nobody alone.
+    std::map<PathId, std::set<Str>> homes;
+    std::set<PathId> leaked;
+    for (const FunctionResult::Store& s : results[f].stores) {
+      PathId base = paths.base(s.target);
+      if (paths.at(base).root != Root::Fresh) continue;
+      if (s.field) homes[base].insert(s.field);
+      else leaked.insert(base);
+    }
+    for (const FunctionResult::Store& s : results[f].stores) {
+      if (!s.field) continue;
+      Source& into = sources[s.field];
+      const PathNode& n = paths.at(s.target);
+      PathId base = paths.base(s.target);
+      if (paths.at(base).root == Root::Fresh && n.kind == StepKind::Root) {
+        const std::set<Str>& h = homes[base];
+        // Several members of one class (head and tail of a list) are one home.
+        const ClassFact* owner = program.fieldOwner(s.field);
+        for (Str other : h)
+          if (program.fieldOwner(other) != owner) into.outside = true;
+        into.outside |= leaked.count(base) != 0;
+        continue;
+      }
+      if (n.kind == StepKind::Deref) {
+        Str from = 0;
+        for (PathId p = n.parent; p && !from; p = paths.at(p).parent) {
+          if (paths.at(p).kind == StepKind::Field) from = paths.at(p).entity;
+          if (paths.at(p).kind == StepKind::Deref || paths.at(p).kind == StepKind::Root) break;
+        }
+        if (from) {
+          into.fields.insert(from);
+          continue;
+        }
+      }
+      into.outside = true;
+    }
+  }
+  for (const auto& [field, s] : sources)
+    if (!s.outside) privatePointers_.insert(field);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [field, s] : sources) {
+      if (!privatePointers_.count(field)) continue;
+      for (Str from : s.fields)
+        if (from != field && !privatePointers_.count(from)) {
+          privatePointers_.erase(field);
+          changed = true;
+          break;
+        }
+    }
+  }
+}
+
+bool Solution::ownedByLockOwner(PathId path, PathId lock) const {
+  PathTable& paths = engine.paths;
+  // The lock's owner: what is left of the lock's path without its own member.
+  PathId owner = lock;
+  while (owner && paths.at(owner).kind != StepKind::Field && paths.at(owner).kind != StepKind::Root)
+    owner = paths.at(owner).parent;
+  if (paths.rootOf(lock).root == Root::Global) {
+    // One lock for the whole program, however the data is reached, unless the
+    // global only leads to it.
+    bool deref = false;
+    for (PathId p = lock; paths.at(p).kind != StepKind::Root; p = paths.at(p).parent)
+      deref |= paths.at(p).kind == StepKind::Deref;
+    if (!deref) return true;
+  }
+  if (paths.at(owner).kind == StepKind::Field) owner = paths.at(owner).parent;
+  owner = paths.withoutIndexes(owner);
+  path = paths.withoutIndexes(path);
+  // Paths of other instances say nothing of this one; the caller compares
+  // classes for those.
+  for (PathId p = path; p && p != owner; p = paths.at(p).parent) {
+    const PathNode& n = paths.at(p);
+    if (n.kind == StepKind::Root) return false;
+    if (n.kind != StepKind::Deref) continue;
+    Str through = 0;
+    for (PathId k = n.parent; k && !through; k = paths.at(k).parent) {
+      if (paths.at(k).kind == StepKind::Field) through = paths.at(k).entity;
+      if (paths.at(k).kind == StepKind::Deref || paths.at(k).kind == StepKind::Root) break;
+    }
+    if (!through || !privatePointers_.count(through)) return false;
+  }
+  return true;
 }
 
 void Solution::lockOrder() {
@@ -560,6 +658,7 @@ void Solution::judge(Section& s) {
       ++v.reads;
       std::vector<HeldLock> held = heldAt(*e, s.func);
       bool writtenHere = false;
+      bool owned = ownedByLockOwner(p, q.lock);
       uint32_t unlockedRead = kNone;
       for (uint32_t id : overlapping(p, e->type)) {
         const Row& row = rows[id];
@@ -572,7 +671,15 @@ void Solution::judge(Section& s) {
         }
         if (exclusive) {
           writtenHere = true;
-          continue;
+          if (owned) continue;
+          LocalEffect w;
+          w.path = row.path;
+          w.func = row.func;
+          w.loc = row.loc;
+          w.via = row.via;
+          block(Reading::Undecided, "reached through a pointer others may hold", w, "write",
+                "`" + engine.describe(p) + "` is reached through a pointer that others may hold, and written");
+          break;
         }
         bool common = false;
         for (const HeldLock& h : held) {

@@ -106,6 +106,10 @@ class Solution {
   // A section's accesses in terms other functions understand: out-parameters
   // become what callers pass. Empty if no other thread can see the place.
   std::vector<PathId> publicPlaces(FuncId func, PathId path, bool* callersMemory) const;
+  // Is the memory at `path` surely reached only through the object that holds
+  // `lock` (a place of the same function)? Then every holder of the lock class
+  // that reaches it holds the same lock.
+  bool ownedByLockOwner(PathId path, PathId lock) const;
   std::vector<HeldLock> heldAt(const LocalEffect& e, FuncId func) const;
   size_t acquisitionCount() const { return sections.size(); }
 
@@ -114,11 +118,13 @@ class Solution {
   void solveContexts();
   void collectRows();
   void collectSections();
+  void findPrivatePointers();
   void lockOrder();
   void judge(Section& s);
   std::vector<std::pair<StepKind, Str>> segment(PathId path) const;
   std::vector<FuncId> order_;               // callees before callers
   std::unordered_map<Str, std::vector<uint32_t>> rowsByField_;
+  std::set<Str> privatePointers_;           // members that alone lead to what they point to
   std::set<Str> cyclic_;                    // locks in a cycle of the order graph
   mutable std::map<std::pair<PathId, Str>, std::vector<uint32_t>> overlapCache_;
   mutable std::map<PathId, std::vector<std::pair<StepKind, Str>>> segmentCache_;

@@ -29,6 +29,7 @@ Solution::Solution(const Program& p, const Models& m, const SolveOptions& option
   engine.findRefCounts();
   solveContexts();
   collectRows();
+  findPrivatePointers();
   lockOrder();
   collectSections();
 }
@@ -305,13 +306,14 @@ void Solution::solveContexts() {
         } else {
           std::vector<HeldLock> both;
           std::set_intersection(meet.begin(), meet.end(), held.begin(), held.end(), std::back_inserter(both));
-          // The same lock in another function's terms still counts by class.
+          // The same lock in another function's terms, or in another mode,
+          // still counts: by class, and in the weaker mode.
           for (const HeldLock& a : meet) {
             if (std::binary_search(both.begin(), both.end(), a)) continue;
             for (const HeldLock& b : held)
-              if (engine.lockClass(a.path) && engine.lockClass(a.path) == engine.lockClass(b.path) && a.mode == b.mode) {
-                HeldLock weaker = paths.rootOf(a.path).root == Root::Unknown ? a : b;
-                both.push_back({paths.replacePrefix(weaker.path, paths.base(weaker.path), paths.unknown()), a.mode});
+              if (engine.lockClass(a.path) && engine.lockClass(a.path) == engine.lockClass(b.path)) {
+                PathId p = a.path == b.path ? a.path : paths.replacePrefix(a.path, paths.base(a.path), paths.unknown());
+                both.push_back({p, std::min(a.mode, b.mode)});
                 break;
               }
           }
