@@ -171,7 +171,7 @@ int runFix(const Options& options) {
     std::erase_if(result.findings, [&](const Finding& f) {
       return !f.fix.empty() && run.landed.count(f.fix.group);
     });
-    if (!options.quiet)
+    if (!options.quiet && run.chosen)
       printNote("applied " + std::to_string(run.landed.size()) + " of " +
                 counted(run.chosen, "fix", "fixes") + " in " +
                 counted(run.plan.files.size(), "file", "files"));

@@ -253,9 +253,10 @@ class Pool {
       return;
     }
     std::string why;
-    bool memory = WIFEXITED(status) ? WEXITSTATUS(status) == kOutOfMemory
-                                    : words.find("out of memory") != std::string::npos ||
-                                          words.find("bad_alloc") != std::string::npos;
+    bool memory = WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory;
+    // What LLVM says when an allocation or the stack of a thread does not fit.
+    for (const char* sign : {"out of memory", "bad_alloc", "pthread_create failed"})
+      memory |= words.find(sign) != std::string::npos;
     if (memory) {
       why =
           "needs more memory than " +

@@ -444,8 +444,12 @@ void Lowering::atomicExpression(const AtomicExpr* expr) {
   call.name = u.str(text);
   call.callee = u.str("c:@F@" + text);
   call.resultType = u.type(expr->getType());
-  auto* raw = const_cast<AtomicExpr*>(expr);
-  for (unsigned i = 0; i < expr->getNumSubExprs(); ++i) call.args.push_back(argument(raw->getSubExprs()[i], QualType()));
+  // Clang keeps the memory order second; as written it comes after the values.
+  Expr** parts = const_cast<AtomicExpr*>(expr)->getSubExprs();
+  unsigned count = expr->getNumSubExprs();
+  for (unsigned i = 0; i < count; ++i)
+    if (i != 1) call.args.push_back(argument(parts[i], QualType()));
+  if (count > 1) call.args.push_back(argument(parts[1], QualType()));
   placeCall(call, expr, expr->getBuiltinLoc(), SourceRange());
   callIds[expr] = emitCall(std::move(call), expr);
 }

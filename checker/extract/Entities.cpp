@@ -77,7 +77,7 @@ FunctionFacts& Unit::functionFacts(const FunctionDecl* fn) {
     info.isClass = paramType->isRecordType();
     QualType pointee = paramType->getPointeeType();
     info.pointeeConst = !pointee.isNull() && pointee.isConstQualified();
-    if (!facts.inSystemHeader) info.typeText = specifier(param);
+    if (!facts.inSystemHeader && !best->isImplicit()) info.typeText = specifier(param);
     facts.params.push_back(info);
   }
   QualType result = fn->getReturnType();
@@ -163,10 +163,18 @@ FieldFact Unit::fieldFact(const DeclaratorDecl* decl) {
   return fact;
 }
 
+// Only noted here: one class mentions the next, and the chain is long.
+void Unit::noteClass(const RecordDecl* record) {
+  if (classesDone_.insert(record->getCanonicalDecl()).second) classQueue_.push_back(record);
+}
+
+void Unit::drainClasses() {
+  for (size_t i = 0; i < classQueue_.size(); ++i) classFact(classQueue_[i]);
+  classQueue_.clear();
+}
+
 void Unit::classFact(const RecordDecl* record) {
-  const Decl* canonical = record->getCanonicalDecl();
   const RecordDecl* definition = record->getDefinition();
-  if (!classesDone_.insert(canonical).second) return;
   ClassFact fact;
   fact.usr = usr(record);
   fact.name = qualifiedName(record);
@@ -234,8 +242,10 @@ void Unit::fillClass(const RecordDecl* record, ClassFact& fact) {
       fact.fields.push_back(fieldFact(variable));
       global(variable);
     } else if (auto* method = dyn_cast<CXXMethodDecl>(decl)) {
-      // Deleted members can never run.
-      if (!method->isDeleted() && !(method->isImplicit() && method->isTrivial()))
+      // Deleted members can never run, trivial ones are not calls.
+      bool helper = fact.isLambda && method->isImplicit() &&
+                    (isa<CXXConversionDecl>(method) || method->isStatic());
+      if (!helper && !method->isDeleted() && !(method->isImplicit() && method->isTrivial()))
         fact.methods.push_back(function(method));
     } else if (auto* pattern = dyn_cast<FunctionTemplateDecl>(decl)) {
       for (const FunctionDecl* spec : pattern->specializations())

@@ -25,15 +25,8 @@ class Errors : public DiagnosticConsumer {
     if (at.isValid() && info.hasSourceManager()) {
       PresumedLoc where = info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(at));
       if (where.isValid()) {
-        SmallString<256> file(where.getFilename());
-        if (!llvm::sys::path::is_absolute(file)) {
-          file = job_.directory;
-          llvm::sys::path::append(file, where.getFilename());
-        }
-        llvm::sys::path::remove_dots(file, true);
-        StringRef shown = file;
-        if (!job_.root.empty() && shown.consume_front(job_.root)) shown.consume_front("/");
-        first = (shown + ":" + std::to_string(where.getLine()) + ": ").str();
+        first = relativePath(job_.root, job_.directory, where.getFilename()) + ":" +
+                std::to_string(where.getLine()) + ": ";
       }
     }
     first += text.str();
@@ -49,7 +42,6 @@ class Errors : public DiagnosticConsumer {
 
 class Consumer : public ASTConsumer {
  public:
-  using Finish = llvm::function_ref<void(ASTContext&)>;
   explicit Consumer(std::function<void(ASTContext&)> finish) : finish_(std::move(finish)) {}
   void HandleTranslationUnit(ASTContext& context) override { finish_(context); }
 
@@ -103,12 +95,25 @@ IntrusiveRefCntPtr<llvm::vfs::FileSystem> fileSystem(const ExtractJob& job) {
   return overlay;
 }
 
+// Arguments of the form @FILE stand for what is in the file.
+std::vector<std::string> expanded(const ExtractJob& job, llvm::vfs::FileSystem& files) {
+  if (std::ranges::none_of(job.arguments, [](const std::string& text) { return StringRef(text).starts_with("@"); }))
+    return job.arguments;
+  llvm::BumpPtrAllocator allocator;
+  SmallVector<const char*, 64> raw;
+  for (const std::string& text : job.arguments) raw.push_back(text.c_str());
+  llvm::cl::ExpansionContext context(allocator, llvm::cl::TokenizeGNUCommandLine);
+  context.setVFS(&files).setCurrentDir(job.directory);
+  llvm::consumeError(context.expandResponseFiles(raw));
+  return {raw.begin(), raw.end()};
+}
+
 // Parses the unit. Returns why it could not be parsed at all, or "".
 std::string parse(const ExtractJob& job, Errors& errors, Action& action,
                   const std::function<void(const CompilerInvocation&)>& look) {
-  std::vector<std::string> arguments = cleanArguments(job.arguments, nullptr);
-  if (arguments.empty()) return "empty compile command";
   auto files = fileSystem(job);
+  std::vector<std::string> arguments = cleanArguments(expanded(job, *files), nullptr);
+  if (arguments.empty()) return "empty compile command";
   if (!files->exists(job.file)) return "cannot open " + job.file;
   std::string resources = job.resourceDir.empty() ? findResourceDir() : job.resourceDir;
   if (!resources.empty()) arguments.insert(arguments.end(), {"-resource-dir", resources});
@@ -158,8 +163,7 @@ std::string parse(const ExtractJob& job, Errors& errors, Action& action,
 
 TuFacts extractTu(const ExtractJob& job) {
   TuFacts facts;
-  std::string mainFile = job.file, failure, lang;
-  if (!job.root.empty() && StringRef(mainFile).starts_with(job.root + "/")) mainFile = mainFile.substr(job.root.size() + 1);
+  std::string mainFile = relativePath(job.root, job.directory, job.file), failure, lang;
   Errors errors(job);
   bool finished = false, safety = false;
   Action action([&](ASTContext& context, Preprocessor& pp, const PreprocessorLog& log) {

@@ -58,6 +58,9 @@ class Sources {
   llvm::DenseMap<FileID, bool> system_;
 };
 
+// Below `root`: relative to it. Else absolute. No dots either way.
+std::string relativePath(StringRef root, StringRef directory, StringRef path);
+
 // Watches the preprocessor; what it saw is made into facts once parsing is over.
 struct PreprocessorLog {
   struct Macro {
@@ -95,7 +98,7 @@ class Unit {
   // Entities: each records what its USR stands for and returns the USR.
   Str function(const FunctionDecl* function);
   Str global(const VarDecl* variable);
-  void classFact(const RecordDecl* record);
+  void noteClass(const RecordDecl* record);
   FunctionFacts& functionFacts(const FunctionDecl* function);
   void addressTaken(const FunctionDecl* function, SourceLocation at, QualType as = QualType());
   std::vector<AttrFact> attributes(const Decl* decl);
@@ -130,6 +133,8 @@ class Unit {
   std::string unnamedTag(const TagDecl* tag);
   std::string prototype(const FunctionType* type, std::string inner);
   // Entities.
+  void drainClasses();
+  void classFact(const RecordDecl* record);
   void fillClass(const RecordDecl* record, ClassFact& fact);
   FieldFact fieldFact(const DeclaratorDecl* field);
   Path attributePath(const Expr* expr);
@@ -162,6 +167,7 @@ class Unit {
   llvm::DenseMap<const void*, bool> mentionsLocal_;
   // Closures and local classes wait here until the body around them is done.
   std::vector<const CXXRecordDecl*> pendingClasses_;
+  std::vector<const RecordDecl*> classQueue_;
   std::vector<std::pair<const LambdaExpr*, Str>> pendingLambdas_;
   std::vector<const VarDecl*> pendingInitializers_;
   llvm::DenseMap<const Decl*, Str> lambdaParent_;
@@ -208,6 +214,8 @@ class Plan {
   // The slot that stands for an expression's object or value.
   uint32_t slot(const Expr* expr);
   bool isStable(const VarDecl* variable) const;
+  // Writes into the facts how often each variable is written.
+  void finish();
 
   llvm::DenseMap<const Expr*, Target> targets;
   llvm::DenseMap<const CXXNewExpr*, uint32_t> fresh;

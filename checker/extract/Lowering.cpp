@@ -101,6 +101,7 @@ void Lowering::build(const Decl* decl, Stmt* body) {
       if (to) out.succs.push_back(index(to));
     }
   }
+  plan.finish();
 }
 
 void Lowering::element(const CFGElement& element) {

@@ -76,6 +76,11 @@ uint32_t Plan::slot(const Expr* expr) {
   return index;
 }
 
+void Plan::finish() {
+  for (auto [variable, index] : locals_)
+    if (auto found = uses.find(variable); found != uses.end()) facts_.locals[index].writes = found->second.writes;
+}
+
 bool Plan::isStable(const VarDecl* variable) const {
   if (variable->getType().isConstQualified()) return true;
   auto found = uses.find(variable->getCanonicalDecl());

@@ -20,19 +20,21 @@ bool isSystemPath(StringRef path) {
 
 }  // namespace
 
-std::string Sources::relative(StringRef path) const {
+std::string relativePath(StringRef root, StringRef directory, StringRef path) {
   SmallString<256> full(path);
   if (!llvm::sys::path::is_absolute(full)) {
-    full = directory_;
+    full = directory;
     llvm::sys::path::append(full, path);
   }
   llvm::sys::path::remove_dots(full, /*remove_dot_dot=*/true);
   StringRef text = full;
-  if (!root_.empty() && text.starts_with(root_) && text.size() > root_.size() &&
-      text[root_.size()] == '/')
-    return text.substr(root_.size() + 1).str();
+  root = root.rtrim('/');
+  if (!root.empty() && text.starts_with(root) && text.size() > root.size() && text[root.size()] == '/')
+    return text.substr(root.size() + 1).str();
   return text.str();
 }
+
+std::string Sources::relative(StringRef path) const { return relativePath(root_, directory_, path); }
 
 void Sources::collectFiles() {
   struct Found {

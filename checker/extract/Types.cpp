@@ -171,8 +171,7 @@ Str Unit::type(QualType original) {
       fact.size = static_cast<uint32_t>(ctx.getTypeSizeInChars(type).getQuantity());
   }
   typeFacts_[name] = std::move(fact);
-  // After the fact itself: the class may mention this very type.
-  if (auto* record = t->getAsRecordDecl()) classFact(record);
+  if (auto* record = t->getAsRecordDecl()) noteClass(record);
   return name;
 }
 

@@ -23,6 +23,7 @@ void Unit::run(const PreprocessorLog& log, const std::vector<SourceLocation>& er
   sources.collectFiles();
   walk(ctx.getTranslationUnitDecl());
   drain();
+  drainClasses();
   finish(log);
 }
 
@@ -45,6 +46,7 @@ void Unit::drain() {
         lambdaParent_[method->getCanonicalDecl()] = parent;
         walkFunction(method);
       }
+      walkRecord(closure);  // its destructor and copies
     } else {
       walkRecord(pendingClasses_[c++]);
     }
@@ -118,15 +120,27 @@ void Unit::walkFunctionTemplate(const FunctionTemplateDecl* decl) {
   for (const FunctionDecl* spec : decl->specializations()) walkFunction(spec);
 }
 
+namespace {
+
+// The conversion of a closure to a function pointer and what that points to:
+// calls through it are calls of the closure's body.
+bool isClosureHelper(const FunctionDecl* fn) {
+  auto* method = dyn_cast<CXXMethodDecl>(fn);
+  if (!method || !method->getParent()->isLambda()) return false;
+  return isa<CXXConversionDecl>(method) || (method->isStatic() && method->isImplicit());
+}
+
+}  // namespace
+
 void Unit::walkFunction(const FunctionDecl* fn) {
   if (fn->isInvalidDecl()) return;
   if (fn->isDependentContext()) return notePattern(fn);
   const FunctionDecl* definition = nullptr;
-  if (!fn->isDefined(definition) || !definition->hasBody()) {
-    // Declared only: its class records it, and so does whoever calls it.
-    if (fn->isDefined(definition) && definition->isDefaulted() && isa<CXXMethodDecl>(fn)) function(fn);
-    return;
-  }
+  // What is only declared is recorded by its class and by whoever calls it.
+  if (!fn->isDefined(definition) || !definition->hasBody()) return;
+  // A call to a trivial member is lowered as what it does to memory.
+  if (definition->isImplicit() && definition->isTrivial()) return;
+  if (isClosureHelper(definition)) return;
   if (definition->isInvalidDecl() || !sources.isProgram(definition->getLocation())) return;
   if (!walked_.insert(definition->getCanonicalDecl()).second) return;
   lower(definition);

@@ -397,9 +397,18 @@ class Solver {
     i.ready = true;
     const Call& c = f_.calls[call];
     std::string_view name = p_.text(c.name);
-    if (const LockFunctionModel* m = e_.models.lockFunction(name); m && m->op.kind != LockOpKind::None) {
+    const LockFunctionModel* m = e_.models.lockFunction(name);
+    // A body in the program says more than a model of that name.
+    if (m && c.callee && !p_.targetsOf(c.callee).bodies.empty()) m = nullptr;
+    if (m && m->op.kind != LockOpKind::None) {
       i.cls = m->op.kind == LockOpKind::Wait ? CallClass::CondVar : CallClass::Lock;
       i.op = m->op;
+      if (m->modeArg >= 0 && static_cast<size_t>(m->modeArg) < c.args.size()) {
+        const Arg& a = c.args[m->modeArg];
+        auto mode = m->modeValues.find(a.literalTrue ? "true" : a.literalFalse ? "false" : p_.text(a.constant));
+        if (mode != m->modeValues.end()) i.op.mode = mode->second;
+        else i.op.kind = LockOpKind::Convert;  // which mode is decided at run time
+      }
       i.lockArg = m->lockArg;
       return i;
     }
@@ -516,7 +525,7 @@ class Solver {
         if (mp.arg >= 0 && static_cast<size_t>(mp.arg) < c.args.size()) cur = argObject(call, mp.arg, at);
         break;
       case ModelPlace::Base::Args:
-        for (uint32_t i = 0; i < c.args.size(); ++i)
+        for (uint32_t i = static_cast<uint32_t>(std::max(0, mp.arg)); i < c.args.size(); ++i)
           for (PathId a : argObject(call, i, at)) insert(cur, a);
         break;
       case ModelPlace::Base::Ret: cur = {resultOf(call)}; break;
@@ -538,10 +547,11 @@ class Solver {
   CallTarget callableTargets(uint32_t call, const ModelPlace& mp, Point at, PathSet& self) {
     CallTarget t;
     const Call& c = f_.calls[call];
-    if (mp.base != ModelPlace::Base::Arg || mp.arg < 0 || static_cast<size_t>(mp.arg) >= c.args.size()) {
+    if (mp.base != ModelPlace::Base::Arg || mp.arg < 0) {
       t.unknown = true;
       return t;
     }
+    if (static_cast<size_t>(mp.arg) >= c.args.size()) return t;  // not given: not called
     return callableArg(call, static_cast<uint32_t>(mp.arg), at, self);
   }
   CallTarget callableArg(uint32_t call, uint32_t arg, Point at, PathSet& self) {
@@ -593,7 +603,14 @@ class Solver {
   }
   std::vector<PathSet> invokeArgs(const ModelEffect& m, uint32_t call, Point at) {
     std::vector<PathSet> out;
-    for (const ModelPlace& a : m.invokeArgs) out.push_back(evalPlace(a, call, at));
+    for (const ModelPlace& a : m.invokeArgs) {
+      if (a.base == ModelPlace::Base::Args) {
+        for (uint32_t i = static_cast<uint32_t>(std::max(0, a.arg)); i < f_.calls[call].args.size(); ++i)
+          out.push_back(argObject(call, i, at));
+        continue;
+      }
+      out.push_back(evalPlace(a, call, at));
+    }
     return out;
   }
   // Elements of everything the call was given: what a generic algorithm may
@@ -1054,6 +1071,15 @@ class Solver {
               }
               if (!m.locks.empty()) addAction(call, m);
             }
+            break;
+          case LockOpKind::Convert:
+            // Upgrades, downgrades, modes chosen at run time: the lock may be
+            // held in any mode from here on.
+            a.kind = LockAction::Acquire;
+            a.mode = Mode::Exclusive;
+            a.must = false;
+            a.many = true;
+            addAction(call, a);
             break;
           default: break;
         }
@@ -1534,7 +1560,8 @@ class Solver {
   }
 
   void access(Eff kind, const PathSet& places, Str type, const Loc& loc, Str via, const Ctx& cx,
-              bool multiple = false, bool resultUsed = false, bool rmw = false, bool bump = false) {
+              bool multiple = false, bool resultUsed = false, bool rmw = false, bool bump = false,
+              bool shallow = false) {
     for (PathId c : places) {
       if (!isShared(c, cx.at)) continue;
       Effect x = make(kind, c, loc, type, via);
@@ -1542,6 +1569,7 @@ class Solver {
       x.resultUsed = resultUsed;
       x.rmw = rmw;
       x.bump = bump;
+      x.shallow = shallow;
       x.init = underConstruction(c);
       push(x, cx, true);
     }
@@ -1764,6 +1792,33 @@ class Solver {
     for (Str a : t->args) copyUser(elems, a, call, loc, cx, depth + 1);
   }
 
+  // "moves argN": only if that parameter is an rvalue reference.
+  bool movesFrom(const ModelPlace& mp, uint32_t call) const {
+    const Call& c = f_.calls[call];
+    if (mp.base != ModelPlace::Base::Arg || mp.arg < 0 || static_cast<size_t>(mp.arg) >= c.args.size())
+      return mp.base != ModelPlace::Base::Arg;
+    return p_.text(c.args[mp.arg].type).ends_with("&&") && !c.args[mp.arg].constRef;
+  }
+  // A constructor that library code runs (emplace, make_shared): which overload
+  // is not known, so every one with that many parameters.
+  void constructUser(const ModelEffect& m, uint32_t call, const Ctx& cx) {
+    const Call& c = f_.calls[call];
+    std::vector<PathSet> given = invokeArgs(m, call, cx.at);
+    PathSet self{paths_.root(Root::Fresh, kFreshBase + call * 64 + 63)};
+    for (Str type : placeTypes(m.place, call)) {
+      const ClassFact* cls = p_.classOfType(type);
+      if (!cls || cls->inSystemHeader) continue;
+      for (Str usr : cls->methods)
+        for (FuncId b : p_.targetsOf(usr).bodies) {
+          const FunctionFacts& ctor = p_.functions[b];
+          if (!ctor.isCtor || ctor.params.size() != given.size() || ctor.opaque) continue;
+          Frame fr = invokeFrame(call, self, given, cx.at, 2);
+          applyBody(b, fr, c.loc, cx, false);
+          context(call, b, fr, cx, false, false);
+        }
+    }
+  }
+
   // Types that an effect on a model place speaks of: for `self[]` the template
   // arguments of self's type, and so on.
   std::vector<Str> placeTypes(const ModelPlace& mp, uint32_t call) {
@@ -1792,8 +1847,14 @@ class Solver {
     for (const ModelEffect& m : ci.model->effects) {
       switch (m.kind) {
         case EffectKind::Read:
-          access(Eff::Read, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx);
+          access(Eff::Read, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx, false, false,
+                 false, false, m.shallow);
           break;
+        case EffectKind::Moves:
+          if (movesFrom(m.place, call))
+            access(Eff::Write, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx);
+          break;
+        case EffectKind::Construct: constructUser(m, call, cx); break;
         case EffectKind::Write:
           access(Eff::Write, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx);
           break;
@@ -2241,7 +2302,7 @@ class Solver {
     s.links.assign(linkSet_.begin(), linkSet_.end());
 
     // Effects: once per kind, place and inner locks.
-    std::map<std::tuple<Eff, PathId, std::vector<HeldLock>, bool, Str>, size_t> seen;
+    std::map<std::tuple<Eff, PathId, std::vector<HeldLock>, bool, bool, Str>, size_t> seen;
     auto publish = [&](const LocalEffect& l) {
       const PathNode& r = paths_.rootOf(l.path);
       if (r.root == Root::Ret || r.root == Root::Result) return;
@@ -2250,7 +2311,7 @@ class Solver {
       x.inner = l.held;
       for (HeldLock& h : x.inner) h.path = paths_.withoutIndexes(h.path);
       bool named = x.kind == Eff::Unknown || x.kind == Eff::Drop || x.kind == Eff::Hostile;
-      auto key = std::make_tuple(x.kind, x.path, x.inner, x.init, named ? x.via : Str{0});
+      auto key = std::make_tuple(x.kind, x.path, x.inner, x.init, x.shallow, named ? x.via : Str{0});
       auto [it, fresh] = seen.emplace(key, s.effects.size());
       if (fresh) {
         if (s.effects.size() < kMaxEffects) s.effects.push_back(std::move(x));

@@ -224,11 +224,21 @@ Str Engine::typeOf(PathId path, FuncId func) {
 
 PathId Engine::outermostLock(PathId path, FuncId func, bool* view) {
   PathId best = path;
-  for (PathId p = paths.at(path).parent; p; p = paths.at(p).parent) {
-    if (paths.at(p).kind == StepKind::Deref && paths.at(paths.at(p).parent).kind == StepKind::Field &&
-        !isLockClass(typeOf(p, func)))
-      break;  // another object: containment ends
-    if (isLockClass(typeOf(p, func))) best = p;
+  auto isLock = [&](PathId p) {
+    const TypeFact* t = program.type(typeOf(p, func));
+    return t && t->kind == TypeKind::Class && isLockClass(t->name);
+  };
+  for (PathId p = path; paths.at(p).kind != StepKind::Root;) {
+    PathId up = paths.at(p).parent;
+    if (paths.at(p).kind == StepKind::Deref) {
+      // Containment ends here, but for a lock that keeps its parts behind a
+      // pointer member of its own (an array with a lock per CPU).
+      if (paths.at(up).kind != StepKind::Field) break;
+      up = paths.at(up).parent;
+      if (!isLock(up)) break;
+    }
+    if (isLock(up)) best = up;
+    p = up;
   }
   if (view) *view = best != path;
   return best;

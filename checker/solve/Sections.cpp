@@ -36,7 +36,10 @@ Segment Solution::segment(PathId path) const {
 namespace {
 
 // `a` from position k on against `b` from its start: equal as far as both go?
-bool aligned(const Segment& a, size_t k, const Segment& b) {
+// A shallow access (bookkeeping of a container) does not meet what is deeper.
+bool aligned(const Segment& a, size_t k, const Segment& b, bool shallowA, bool shallowB) {
+  if (shallowA && b.size() > a.size() - k) return false;
+  if (shallowB && a.size() - k > b.size()) return false;
   for (size_t i = 0; k + i < a.size() && i < b.size(); ++i) {
     if (a[k + i].first == StepKind::Any || b[i].first == StepKind::Any) return true;
     if (a[k + i] != b[i]) return false;
@@ -44,22 +47,22 @@ bool aligned(const Segment& a, size_t k, const Segment& b) {
   return true;
 }
 
-bool alignedSomewhere(const Segment& a, const Segment& b) {
+bool alignedSomewhere(const Segment& a, const Segment& b, bool shallowA, bool shallowB) {
   if (b.empty()) return false;
-  if (b[0].first == StepKind::Root) return !a.empty() && a[0] == b[0] && aligned(a, 0, b);
+  if (b[0].first == StepKind::Root) return !a.empty() && a[0] == b[0] && aligned(a, 0, b, shallowA, shallowB);
   for (size_t k = 0; k < a.size(); ++k)
-    if (a[k] == b[0] && aligned(a, k, b)) return true;
+    if (a[k] == b[0] && aligned(a, k, b, shallowA, shallowB)) return true;
   return false;
 }
 
 }  // namespace
 
-bool Solution::mayOverlap(PathId a, Str typeA, PathId b, Str typeB) const {
+bool Solution::mayOverlap(PathId a, Str typeA, PathId b, Str typeB, bool shallowA, bool shallowB) const {
   if (a == b) return true;
   Segment x = segment(a), y = segment(b);
   if (!x.empty() && !y.empty()) {
     // Two places in one object are told apart by their chains alone.
-    return alignedSomewhere(x, y) || alignedSomewhere(y, x);
+    return alignedSomewhere(x, y, shallowA, shallowB) || alignedSomewhere(y, x, shallowB, shallowA);
   }
   // A whole object of class T reached by pointer covers every field of T.
   auto covers = [&](Str type, const Segment& s) {
@@ -76,8 +79,8 @@ bool Solution::mayOverlap(PathId a, Str typeA, PathId b, Str typeB) const {
   return x.empty() ? covers(typeA, y) : covers(typeB, x);
 }
 
-std::vector<uint32_t> Solution::overlapping(PathId path, Str type) const {
-  auto key = std::make_pair(path, type);
+std::vector<uint32_t> Solution::overlapping(PathId path, Str type, bool shallow) const {
+  auto key = std::make_tuple(path, type, shallow);
   auto cached = overlapCache_.find(key);
   if (cached != overlapCache_.end()) return cached->second;
   std::vector<uint32_t> candidates, out;
@@ -94,7 +97,7 @@ std::vector<uint32_t> Solution::overlapping(PathId path, Str type) const {
   std::sort(candidates.begin(), candidates.end());
   candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   for (uint32_t r : candidates)
-    if (mayOverlap(path, type, rows[r].path, rows[r].type)) out.push_back(r);
+    if (mayOverlap(path, type, rows[r].path, rows[r].type, shallow, rows[r].shallow)) out.push_back(r);
   overlapCache_[key] = out;
   return out;
 }
@@ -196,6 +199,7 @@ void Solution::collectRows() {
         r.via = e.via;
         r.rmw = e.rmw;
         r.bump = e.bump;
+        r.shallow = e.shallow;
         r.init = e.init;
         if (x.constructionOnly && engine.paths.rootOf(e.path).root == Root::This) {
           bool deref = false;
@@ -651,16 +655,16 @@ void Solution::judge(Section& s) {
     }
 
     // Conflicts with the rest of the program.
-    std::set<PathId> readSeen;
+    std::set<std::pair<PathId, bool>> readSeen;
     bool guarded = false;
     for (const auto& [p, e] : reads) {
-      if (!readSeen.insert(p).second) continue;
+      if (!readSeen.insert({p, e->shallow}).second) continue;
       ++v.reads;
       std::vector<HeldLock> held = heldAt(*e, s.func);
       bool writtenHere = false;
-      bool owned = ownedByLockOwner(p, q.lock);
+      bool owned = ownedByLockOwner(e->path, q.lock);
       uint32_t unlockedRead = kNone;
-      for (uint32_t id : overlapping(p, e->type)) {
+      for (uint32_t id : overlapping(p, e->type, e->shallow)) {
         const Row& row = rows[id];
         if (row.init) continue;
         if (e->kind == Eff::AtomicRead && row.atomic()) continue;

@@ -22,6 +22,7 @@ struct Row {
   Str via = 0;
   bool init = false;           // construction or destruction
   bool rmw = false, bump = false;
+  bool shallow = false;        // a read of a container's own bookkeeping
   bool writes() const { return kind == Eff::Write || kind == Eff::AtomicWrite || kind == Eff::Touch; }
   bool atomic() const { return kind == Eff::AtomicRead || kind == Eff::AtomicWrite; }
 };
@@ -99,8 +100,8 @@ class Solution {
   const Acquisition& acquisition(const Section& s) const { return results[s.func].acquisitions[s.acquisition]; }
   const FunctionFacts& function(FuncId f) const { return program.functions[f]; }
   // Rows that may touch the same memory as `path` (of type `type`) of `func`.
-  std::vector<uint32_t> overlapping(PathId path, Str type) const;
-  bool mayOverlap(PathId a, Str typeA, PathId b, Str typeB) const;
+  std::vector<uint32_t> overlapping(PathId path, Str type, bool shallow = false) const;
+  bool mayOverlap(PathId a, Str typeA, PathId b, Str typeB, bool shallowA = false, bool shallowB = false) const;
   // Is lock class `lock` among `held`, at least in `mode`?
   bool holds(const std::vector<HeldLock>& held, Str lock, Mode mode) const;
   // A section's accesses in terms other functions understand: out-parameters
@@ -126,7 +127,7 @@ class Solution {
   std::unordered_map<Str, std::vector<uint32_t>> rowsByField_;
   std::set<Str> privatePointers_;           // members that alone lead to what they point to
   std::set<Str> cyclic_;                    // locks in a cycle of the order graph
-  mutable std::map<std::pair<PathId, Str>, std::vector<uint32_t>> overlapCache_;
+  mutable std::map<std::tuple<PathId, Str, bool>, std::vector<uint32_t>> overlapCache_;
   mutable std::map<PathId, std::vector<std::pair<StepKind, Str>>> segmentCache_;
 };
 

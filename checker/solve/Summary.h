@@ -53,6 +53,7 @@ struct Effect {
   bool init = false;      // on an object under construction or destruction
   bool assumed = false;   // through a call matched by type only
   bool rmw = false;
+  bool shallow = false;   // a read of the object's own bookkeeping only
   bool bump = false;      // ++, --, += whose result is not used (LT202)
   std::vector<HeldLock> inner;  // locks surely held inside the callee around it
   FuncId func = 0;        // where the access is written
