@@ -163,6 +163,9 @@ int runFix(const Options& options) {
                          : finding->at.file + ":" + std::to_string(finding->at.line) + ": ";
     printWarning(at + "fix " + group + " not applied: " + reason);
   }
+  if (!run.refused.empty() && (dry || written))
+    printNote(counted(run.refused.size(), "fix was", "fixes were") +
+              " left out whole; settle the reason and run locktidy fix again");
   Outcome outcome;
   outcome.fixesRefused = !run.refused.empty();
   outcome.countFindings = !dry;
@@ -171,6 +174,7 @@ int runFix(const Options& options) {
     std::erase_if(result.findings, [&](const Finding& f) {
       return !f.fix.empty() && run.landed.count(f.fix.group);
     });
+    movePlaces(result, run.plan);
     if (!options.quiet && run.chosen)
       printNote("applied " + std::to_string(run.landed.size()) + " of " +
                 counted(run.chosen, "fix", "fixes") + " in " +

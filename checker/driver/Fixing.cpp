@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <string_view>
 
 #include "checker/driver/System.h"
 
@@ -138,6 +139,77 @@ std::vector<const Group*> verify(const Verifier& verifier, std::vector<const Gro
   return taken;
 }
 
+// ---------------------------------------------------------------------------
+// Where lines went. Edits are small and local, so lines are followed in step and
+// brought in step again after a difference; no general diff is needed.
+
+std::vector<std::string_view> splitLines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t at = 0; at <= text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+class MovedFile {
+ public:
+  explicit MovedFile(const FileEdit& edit)
+      : sha256_(sha256Hex(edit.after)), before_(splitLines(edit.before)),
+        after_(splitLines(edit.after)), beforeStart_(edit.before.data()),
+        afterStart_(edit.after.data()) {
+    follow();
+  }
+
+  const std::string& sha256() const { return sha256_; }
+  void move(uint32_t& line, uint32_t& offset) const {
+    if (!line || line > map_.size()) return;
+    size_t from = line - 1, to = map_[from];
+    int64_t shift = (after_[to].data() - afterStart_) - (before_[from].data() - beforeStart_);
+    line = static_cast<uint32_t>(to + 1);
+    offset = static_cast<uint32_t>(offset + shift);
+  }
+
+ private:
+  bool same(size_t i, size_t j) const {
+    if (i >= before_.size() || j >= after_.size()) return i >= before_.size() && j >= after_.size();
+    return before_[i] == after_[j];
+  }
+  void follow() {
+    size_t i = 0, j = 0;
+    while (i < before_.size()) {
+      // A line that fixes add is an include, often close to a line they change.
+      if (j < after_.size() && before_[i] != after_[j] && after_[j].substr(0, 8) == "#include") {
+        ++j;
+        continue;
+      }
+      size_t skipBefore = 0, skipAfter = 0;
+      // Two equal lines in a row, so that a lone brace does not decide.
+      for (size_t total = 0; total <= 200; ++total) {
+        size_t k = 0;
+        while (k <= total && !(same(i + k, j + total - k) && same(i + k + 1, j + total - k + 1)))
+          ++k;
+        if (k > total) continue;
+        skipBefore = k, skipAfter = total - k;
+        break;
+      }
+      for (size_t k = 0; k < skipBefore; ++k)
+        map_.push_back(std::min(j + std::min(k, skipAfter ? skipAfter - 1 : 0), after_.size() - 1));
+      i += skipBefore;
+      j += skipAfter;
+      if (i < before_.size()) map_.push_back(std::min(j, after_.size() - 1));
+      ++i, ++j;
+    }
+  }
+
+  std::string sha256_;
+  std::vector<std::string_view> before_, after_;
+  const char* beforeStart_;
+  const char* afterStart_;
+  std::vector<size_t> map_;  // line of `before` to line of `after`, from 0
+};
+
 }  // namespace
 
 size_t countHiddenUnsafe(const Result& result) {
@@ -191,6 +263,32 @@ bool applyFixes(FixRun& run, const std::string& root, std::string& error) {
   for (const std::string& group : run.plan.applied) run.refused.emplace_back(group, error);
   run.landed.clear();
   return false;
+}
+
+void movePlaces(Result& result, const EditPlan& plan) {
+  std::map<std::string, MovedFile> moved;
+  for (const FileEdit& edit : plan.files) moved.emplace(edit.file, MovedFile(edit));
+  auto movePlace = [&](Place& place) {
+    auto it = moved.find(place.file);
+    if (it != moved.end()) it->second.move(place.line, place.offset);
+  };
+  for (Finding& finding : result.findings) {
+    movePlace(finding.at);
+    movePlace(finding.lock.at);
+    for (SectionNote& section : finding.sections) {
+      movePlace(section.at);
+      for (AccessNote& access : section.accesses) {
+        movePlace(access.at);
+        for (CallStep& step : access.chain) movePlace(step.at);
+      }
+    }
+    for (Edit& edit : finding.fix.edits) {
+      auto it = moved.find(edit.file);
+      if (it == moved.end()) continue;
+      it->second.move(edit.line, edit.offset);
+      edit.sha256 = it->second.sha256();
+    }
+  }
 }
 
 }  // namespace locktidy

@@ -31,6 +31,10 @@ FixRun planFixes(const Analysis& analysis, const Options& options);
 // Writes the plan. On failure nothing has changed and every group is refused.
 bool applyFixes(FixRun& run, const std::string& root, std::string& error);
 
+// After the plan was written: moves the places of the findings that remain to
+// where their lines are now, and their fixes to the new contents.
+void movePlaces(Result& result, const EditPlan& plan);
+
 // The fixes of likely findings, counted by group.
 size_t countHiddenUnsafe(const Result& result);
 

@@ -249,7 +249,6 @@ void Lowering::construct(const CXXConstructExpr* expr) {
       write(std::move(self), type, "init", expr);
     return;
   }
-  if (constantInit) return;
   Call call;
   call.kind = CallKind::Construct;
   call.callee = u.function(ctor);

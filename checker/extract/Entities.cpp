@@ -32,7 +32,9 @@ FunctionFacts& Unit::functionFacts(const FunctionDecl* fn) {
   functionsByDecl_[canonical] = &facts;
   facts.usr = id;
   facts.name = qualifiedName(fn);
-  facts.display = str(display(fn));
+  // Nobody reads the full spelling of a library's function.
+  bool program = sources.isProgram(fn->getLocation());
+  facts.display = program ? str(display(fn)) : facts.name;
   facts.signature = type(fn->getType());
 
   // The declaration with the body says most; failing that, the last one.
@@ -66,7 +68,7 @@ FunctionFacts& Unit::functionFacts(const FunctionDecl* fn) {
                        spec == EST_DynamicNone || spec == EST_NoThrow;
   }
   facts.isVariadic = fn->isVariadic();
-  facts.inSystemHeader = !sources.isProgram(fn->getLocation());
+  facts.inSystemHeader = !program;
   for (const ParmVarDecl* param : best->parameters()) {
     ParamInfo info;
     info.name = str(param->getName());

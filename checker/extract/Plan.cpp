@@ -46,6 +46,8 @@ const Expr* skipTransparent(const Expr* expr) {
 
 bool isStringLike(const Expr* expr) {
   expr = expr->IgnoreParenImpCasts();
+  if (auto* choice = dyn_cast<ConditionalOperator>(expr))
+    return isStringLike(choice->getTrueExpr()) && isStringLike(choice->getFalseExpr());
   return isa<clang::StringLiteral>(expr) || isa<PredefinedExpr>(expr) || isa<SourceLocExpr>(expr);
 }
 

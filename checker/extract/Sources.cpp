@@ -181,9 +181,13 @@ std::vector<Str> Sources::identifiers(SourceRange tokens) {
   Lexer lexer(sm.getLocForStartOfFile(id), langOpts, buffer.begin(), buffer.begin() + begin,
               buffer.end());
   Token token;
+  bool directive = false;
   while (!lexer.LexFromRawLexer(token) || !token.is(tok::eof)) {
     if (token.is(tok::eof) || sm.getFileOffset(token.getLocation()) >= end) break;
-    if (token.is(tok::raw_identifier)) {
+    // `#ifdef X`: X is mentioned, `ifdef` is not.
+    bool keyword = directive;
+    directive = token.is(tok::hash) && token.isAtStartOfLine();
+    if (token.is(tok::raw_identifier) && !keyword) {
       StringRef text = token.getRawIdentifier();
       names.push_back(strings_.intern(std::string_view(text.data(), text.size())));
     }

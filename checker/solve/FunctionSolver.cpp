@@ -474,6 +474,14 @@ class Solver {
       }
       if (all && !i.targets.bodies.empty()) i.targets.unknown = false;
     }
+    // A body of inline assembly says nothing; a model of that name does.
+    if (!i.targets.bodies.empty() && e_.models.function(name, c.constMethod, c.args.size())) {
+      bool assembly = false;
+      for (FuncId t : i.targets.bodies)
+        for (const Block& b : p_.functions[t].blocks)
+          for (const Event& ev : b.events) assembly |= ev.kind == EventKind::Opaque;
+      if (assembly) i.targets.bodies.clear();
+    }
     if (!i.targets.bodies.empty()) {
       i.cls = CallClass::Bodies;
       return i;
@@ -1581,7 +1589,7 @@ class Solver {
   }
 
   // Runs a summarised callee at `at`.
-  void applyBody(FuncId callee, const Frame& fr, const Loc& loc, const Ctx& cx, bool assumed) {
+  void applyBody(FuncId callee, const Frame& fr, const Loc& loc, const Ctx& cx, bool assumed, bool certain = false) {
     const Summary& s = e_.summaries[callee];
     std::map<PathId, PathSet> memo;
     auto mapped = [&](PathId p) -> const PathSet& {
@@ -1622,6 +1630,7 @@ class Solver {
         AcquireNote m = n;
         m.path = publicPath(e_.outermostLock(l, id_, nullptr));
         m.chain = e_.chainTo(id_, loc, n.chain);
+        m.weak = n.weak || !certain;
         noteAcquire(m, cx);
       }
     }
@@ -1631,11 +1640,11 @@ class Solver {
     for (const auto& [acq, must] : cx.state->held) {
       Acquisition& q = out_.acquisitions[acq];
       q.nested.push_back(n);
-      out_.orders.push_back({q.lock, n.path, q.mode, n.loc});
+      if (must && !q.ambiguous && !n.weak) out_.orders.push_back({q.lock, n.path, q.mode, n.loc});
     }
     if (out_.summary.acquires.size() < 200) {
       for (const AcquireNote& have : out_.summary.acquires)
-        if (have.path == n.path && have.mode == n.mode) return;
+        if (have.path == n.path && have.mode == n.mode && have.weak <= n.weak) return;
       out_.summary.acquires.push_back(n);
     }
   }
@@ -1796,7 +1805,7 @@ class Solver {
   bool movesFrom(const ModelPlace& mp, uint32_t call) const {
     const Call& c = f_.calls[call];
     if (mp.base != ModelPlace::Base::Arg || mp.arg < 0 || static_cast<size_t>(mp.arg) >= c.args.size())
-      return mp.base != ModelPlace::Base::Arg;
+      return mp.base == ModelPlace::Base::Self;
     return p_.text(c.args[mp.arg].type).ends_with("&&") && !c.args[mp.arg].constRef;
   }
   // A constructor that library code runs (emplace, make_shared): which overload
@@ -1850,10 +1859,19 @@ class Solver {
           access(Eff::Read, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx, false, false,
                  false, false, m.shallow);
           break;
-        case EffectKind::Moves:
-          if (movesFrom(m.place, call))
-            access(Eff::Write, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx);
+        case EffectKind::Moves: {
+          ModelPlace one = m.place;
+          bool many = one.base == ModelPlace::Base::Args;
+          uint32_t first = static_cast<uint32_t>(std::max(0, one.arg));
+          uint32_t last = many ? static_cast<uint32_t>(c.args.size()) : first + 1;
+          one.base = many ? ModelPlace::Base::Arg : one.base;
+          for (uint32_t i = first; i < last; ++i) {
+            one.arg = static_cast<int>(i);
+            if (movesFrom(one, call))
+              access(Eff::Write, evalPlace(one, call, cx.at), placeType(one, call), c.loc, c.name, cx);
+          }
           break;
+        }
         case EffectKind::Construct: constructUser(m, call, cx); break;
         case EffectKind::Write:
           access(Eff::Write, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx);
@@ -2050,8 +2068,9 @@ class Solver {
       case CallClass::Bodies: {
         Frame fr = frameOf(call, cx.at);
         if (ci.wrapper) fr.self = {paths_.unknown()};
+        bool certain = ci.targets.bodies.size() == 1 && !ci.targets.assumed && c.kind != CallKind::Destroy;
         for (FuncId t : ci.targets.bodies) {
-          applyBody(t, fr, c.loc, cx, ci.targets.assumed);
+          applyBody(t, fr, c.loc, cx, ci.targets.assumed, certain);
           context(call, t, fr, cx, false, ci.targets.assumed);
         }
         for (const LockAction& a : actions_[call])

@@ -168,6 +168,27 @@ std::vector<PathId> Solution::publicPlaces(FuncId func, PathId path, bool* calle
   return {path};
 }
 
+// Bookkeeping of a class that counts references, done where the count is
+// stepped (a flag "being destroyed"): part of taking or dropping a reference.
+bool Solution::dropsReference(FuncId func, PathId path) const {
+  constexpr size_t kCounterFields = 3;
+  Str field = 0;
+  for (PathId p = path; p && !field; p = engine.paths.at(p).parent)
+    if (engine.paths.at(p).kind == StepKind::Field) field = engine.paths.at(p).entity;
+  const ClassFact* owner = program.fieldOwner(field);
+  if (!owner || owner->fields.size() > kCounterFields) return false;
+  for (const Effect& e : engine.summaries[func].effects) {
+    if (e.kind != Eff::AtomicWrite || !e.rmw) continue;
+    for (PathId p = e.path; p; p = engine.paths.at(p).parent)
+      if (engine.paths.at(p).kind == StepKind::Field) {
+        Str counter = engine.paths.at(p).entity;
+        if (engine.isRefCount(counter) && program.fieldOwner(counter) == owner) return true;
+        break;
+      }
+  }
+  return false;
+}
+
 void Solution::collectRows() {
   for (FuncId f = 0; f < results.size(); ++f) {
     const FunctionFacts& fn = program.functions[f];
@@ -201,6 +222,7 @@ void Solution::collectRows() {
         r.bump = e.bump;
         r.shallow = e.shallow;
         r.init = e.init;
+        r.init |= dropsReference(f, r.path);
         if (x.constructionOnly && engine.paths.rootOf(e.path).root == Root::This) {
           bool deref = false;
           for (PathId q = e.path; engine.paths.at(q).kind != StepKind::Root; q = engine.paths.at(q).parent)
@@ -330,13 +352,18 @@ void Solution::lockOrder() {
   // Edges between lock classes; a lock in a cycle is never made shared, since
   // queued writers close a cycle of readers.
   std::map<Str, std::set<Str>> edges;
-  auto add = [&](Str a, Str b) {
-    if (a && b && a != b) edges[a].insert(b);
+  std::map<std::pair<Str, Str>, std::pair<FuncId, Loc>> where;
+  auto add = [&](Str a, Str b, FuncId f, const Loc& loc) {
+    if (!a || !b || a == b) return;
+    edges[a].insert(b);
+    where.emplace(std::make_pair(a, b), std::make_pair(f, loc));
   };
   for (FuncId f = 0; f < results.size(); ++f) {
-    for (const auto& o : results[f].orders) add(engine.lockClass(o.held), engine.lockClass(o.acquired));
+    for (const auto& o : results[f].orders) add(engine.lockClass(o.held), engine.lockClass(o.acquired), f, o.loc);
     for (const Acquisition& q : results[f].acquisitions)
-      for (const HeldLock& h : contexts[f].entryHeld) add(engine.lockClass(h.path), engine.lockClass(q.lock));
+      for (const HeldLock& h : contexts[f].entryHeld)
+        if (!q.ambiguous && !q.isTry)
+          add(engine.lockClass(h.path), engine.lockClass(q.lock), f, program.functions[f].calls[q.call].loc);
   }
   std::map<Str, uint32_t> index, low;
   std::vector<Str> stack;
@@ -378,7 +405,19 @@ void Solution::lockOrder() {
         on.erase(w);
         component.push_back(w);
       } while (w != done);
-      if (component.size() > 1) cyclic_.insert(component.begin(), component.end());
+      if (component.size() > 1)
+        for (Str member : component) {
+          // A neighbour in the cycle, as evidence.
+          std::string text;
+          for (Str other : component) {
+            auto there = where.find({member, other});
+            if (there == where.end()) continue;
+            const Loc& at = there->second.second;
+            text = at.valid() ? program.text(program.files[at.file].path) + ":" + std::to_string(at.line) : std::string();
+            break;
+          }
+          cyclic_.emplace(member, text);
+        }
     }
   }
 }
@@ -388,6 +427,17 @@ void Solution::collectSections() {
     const FunctionFacts& fn = program.functions[f];
     for (uint32_t a = 0; a < results[f].acquisitions.size(); ++a) {
       const Acquisition& q = results[f].acquisitions[a];
+      // A wrapper that takes the lock for its caller: the section is there.
+      if (q.heldAtExit) {
+        bool wrapper = true;
+        for (uint32_t e : q.region) {
+          Eff k = results[f].effects[e].kind;
+          wrapper &= k == Eff::Read || k == Eff::AtomicRead || k == Eff::Log || k == Eff::Alloc;
+          const PathNode& root = engine.paths.rootOf(results[f].effects[e].path);
+          wrapper |= root.root == Root::This && engine.isLockClass(fn.ownerType);
+        }
+        if (wrapper || engine.isGuardClass(fn.ownerType) || engine.isLockClass(fn.ownerType)) continue;
+      }
       Section s;
       s.func = f;
       s.acquisition = a;
@@ -462,7 +512,7 @@ void Solution::collectSections() {
       for (const LockDelta& d : engine.summaries[f].released) bar(d.path, "a signal or fork handler releases it");
     }
   for (auto& [id, l] : locks) {
-    if (cyclic_.count(id) && l.barred.empty()) l.barred = "it is part of a cycle in the order in which locks are taken";
+    if (cyclic_.count(id) && l.barred.empty()) l.barred = "it is part of a cycle in the order in which locks are taken (another one is taken under it at " + cyclic_[id] + ")";
     for (const std::string& never : models.neverSuggest())
       if (program.className(l.type) == never || l.name == never)
         l.barred = "the configuration says never to suggest it";
@@ -599,6 +649,7 @@ void Solution::judge(Section& s) {
               (void)inner;
               continue;
             }
+            if (dropsReference(e.func, p)) continue;
             if (!seen.insert({e.kind, p, e.type}).second) continue;
             std::string what = engine.describe(p);
             std::string via = e.via ? " by `" + program.text(e.via) + "`" : "";

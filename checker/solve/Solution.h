@@ -119,6 +119,7 @@ class Solution {
   void solveContexts();
   void collectRows();
   void collectSections();
+  bool dropsReference(FuncId func, PathId path) const;
   void findPrivatePointers();
   void lockOrder();
   void judge(Section& s);
@@ -126,7 +127,7 @@ class Solution {
   std::vector<FuncId> order_;               // callees before callers
   std::unordered_map<Str, std::vector<uint32_t>> rowsByField_;
   std::set<Str> privatePointers_;           // members that alone lead to what they point to
-  std::set<Str> cyclic_;                    // locks in a cycle of the order graph
+  std::map<Str, std::string> cyclic_;       // locks in a cycle of the order graph, with a place
   mutable std::map<std::tuple<PathId, Str, bool>, std::vector<uint32_t>> overlapCache_;
   mutable std::map<PathId, std::vector<std::pair<StepKind, Str>>> segmentCache_;
 };

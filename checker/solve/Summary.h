@@ -84,6 +84,9 @@ struct AcquireNote {      // a lock acquired somewhere inside, released or not
   FuncId func = 0;
   Loc loc;
   uint32_t chain = 0;
+  // Through a call that may run something else, or a destructor that only may
+  // run: no part of the lock order, which speaks of what surely happens.
+  bool weak = false;
 };
 
 struct Summary {
