@@ -257,12 +257,28 @@ Rewrite rewriteGuard(const Solution& s, const Site& t, Mode to) {
   }
 
   // A guard class of the program.
+  auto annotated = [&](Str type) {
+    const ClassFact* c = s.program.classOfType(type);
+    if (!c) return false;
+    for (const AttrFact& a : c->attrs)
+      if (s.program.text(a.kind) == "scoped_lockable") return true;
+    return false;
+  };
+  auto warn = [&](Str type) {
+    if (!annotated(t.call->selfType) || annotated(type)) return;
+    for (const Program::Unit& u : s.program.units)
+      if (u.threadSafetyWarnings) {
+        r.assumes.push_back("the build accepts a guard without thread-safety annotations (-Wthread-safety is on)");
+        return;
+      }
+  };
   for (const Site& x : examples(s, *t.section, to)) {
     if (!x.local || !x.local->typeText.valid() || x.local->macro || x.local->isAuto) continue;
     if (parameterTypes(s, x.call->callee) != parameterTypes(s, t.call->callee)) continue;
     std::string spelled = s.program.text(x.local->typeText.text);
     r.title = text + " -> " + spelled;
     addEdit(s, l.typeText, spelled, r.edits);
+    warn(x.call->selfType);
     return r;
   }
   if (const ClassFact* twin = twinGuard(s, t, to)) {
@@ -274,6 +290,7 @@ Rewrite rewriteGuard(const Solution& s, const Site& t, Mode to) {
       spelled = head.substr(0, head.size() - ownName.size()) + twinName + args;
       r.title = text + " -> " + spelled;
       addEdit(s, l.typeText, spelled, r.edits);
+      warn(twin->type);
       return r;
     }
   }
@@ -339,7 +356,6 @@ std::string otherName(const Solution& s, const Call& call, Mode to, bool acquire
 
 Rewrite rewriteManual(const Solution& s, const Site& t, Mode to) {
   Rewrite r;
-  Str lockType = lockTypeOf(s, t.section->lock);
   if (t.call->macro || !t.call->calleeName.valid()) return cannot("the lock call comes out of a macro");
   std::string name = otherName(s, *t.call, to, true);
   if (name.empty()) return cannot("`" + s.program.text(t.call->name) + "` has no counterpart for that mode");

@@ -42,6 +42,7 @@ TEST_F(Commands, HelpAndVersion) {
   run = locktidy({"fix", "--help"});
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.out, HasSubstr("--unsafe"));
+  EXPECT_THAT(run.out, HasSubstr("Usage: locktidy fix [OPTIONS]"));
   run = locktidy({"version"});
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.out, StartsWith("locktidy "));
@@ -64,6 +65,18 @@ TEST_F(Commands, CheckIsTheDefault) {
     EXPECT_EQ(run.code, 1) << run.err;
     EXPECT_EQ(run.out, full.out);
   }
+}
+
+TEST_F(Commands, DatabaseFromStdin) {
+  oneUnit();
+  std::string file = dir_ + "/compile_commands.json";
+  auto fromFile = [&] { ::dup2(::open(file.c_str(), O_RDONLY), 0); };
+  Outcome run = locktidy({"check", "-p", "-", "-o", "concise"}, fromFile);
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_THAT(run.out, StartsWith("registry.cpp:4:38: warning: "));
+  run = locktidy({"check", "-p", "-"});  // nothing comes
+  EXPECT_EQ(run.code, 2);
+  EXPECT_TRUE(run.says("/<stdin>:1:1: not JSON: ")) << run.err;
 }
 
 TEST_F(Commands, RulesAndExplain) {

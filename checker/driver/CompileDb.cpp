@@ -230,11 +230,15 @@ class Reader {
   std::set<std::string> seen_;
 };
 
-// The database meant by a -p argument.
-bool databaseFile(const std::string& path, std::string& file, std::string& error) {
-  file = absolutePath(path);
+// The database meant by a -p argument, as a name for messages; `source` is what
+// to read.
+bool databaseFile(const std::string& path, std::string& file, std::string& source,
+                  std::string& error) {
+  file = absolutePath(path == "-" ? "<stdin>" : path);
+  source = path == "-" ? "/dev/stdin" : file;
+  if (path == "-") return true;
   if (isDirectory(file)) {
-    file += "/compile_commands.json";
+    source = file += "/compile_commands.json";
     if (isFile(file)) return true;
     error = path + ": no compile_commands.json in this directory; " + kHowToMake;
     return false;
@@ -307,8 +311,8 @@ bool loadCompileDb(const std::vector<std::string>& paths, const CommandChanges& 
     names.push_back(parentPath(found));
   }
   for (const std::string& name : names) {
-    std::string file, text;
-    if (!databaseFile(name, file, error) || !readFile(file, text, error) ||
+    std::string file, source, text;
+    if (!databaseFile(name, file, source, error) || !readFile(source, text, error) ||
         !parseCompileDb(text, file, changes, db, error))
       return false;
     db.names.push_back(name);

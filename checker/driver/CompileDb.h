@@ -34,7 +34,7 @@ struct CompileDb {
   size_t entries = 0, duplicates = 0;
 };
 
-// `paths`: files or directories; empty: ./compile_commands.json or the one in
+// `paths`: files, directories, or `-` for stdin; empty: ./compile_commands.json or the one in
 // ./build, here or in a directory above. On failure `error` says what is wrong
 // with which file, and the way out.
 bool loadCompileDb(const std::vector<std::string>& paths, const CommandChanges& changes,

@@ -164,7 +164,7 @@ class MovedFile {
 
   const std::string& sha256() const { return sha256_; }
   void move(uint32_t& line, uint32_t& offset) const {
-    if (!line || line > map_.size()) return;
+    if (!line || line > std::min(map_.size(), before_.size())) return;
     size_t from = line - 1, to = map_[from];
     int64_t shift = (after_[to].data() - afterStart_) - (before_[from].data() - beforeStart_);
     line = static_cast<uint32_t>(to + 1);
@@ -184,22 +184,24 @@ class MovedFile {
         ++j;
         continue;
       }
-      size_t skipBefore = 0, skipAfter = 0;
-      // Two equal lines in a row, so that a lone brace does not decide.
-      for (size_t total = 0; total <= 200; ++total) {
-        size_t k = 0;
-        while (k <= total && !(same(i + k, j + total - k) && same(i + k + 1, j + total - k + 1)))
-          ++k;
-        if (k > total) continue;
-        skipBefore = k, skipAfter = total - k;
-        break;
+      if (j < after_.size() && before_[i] == after_[j]) {
+        map_.push_back(j++);
+        ++i;
+        continue;
+      }
+      // Out of step. Two equal lines in a row, so that a lone brace does not
+      // decide; if there are none nearby, lines are taken one for one.
+      size_t skipBefore = 1, skipAfter = 1;
+      for (size_t total = 1, found = 0; total <= 200 && !found; ++total) {
+        for (size_t k = 0; k <= total && !found; ++k) {
+          if (!same(i + k, j + total - k) || !same(i + k + 1, j + total - k + 1)) continue;
+          skipBefore = k, skipAfter = total - k, found = 1;
+        }
       }
       for (size_t k = 0; k < skipBefore; ++k)
         map_.push_back(std::min(j + std::min(k, skipAfter ? skipAfter - 1 : 0), after_.size() - 1));
       i += skipBefore;
-      j += skipAfter;
-      if (i < before_.size()) map_.push_back(std::min(j, after_.size() - 1));
-      ++i, ++j;
+      j = std::min(j + skipAfter, after_.size());
     }
   }
 

@@ -413,7 +413,7 @@ int parseOptions(int argc, char** argv, Options& options) {
     commands.push_back(command);
   }
   if (help) {
-    printOut(app.help());
+    printOut(app.help() + "\n");
     return 0;
   }
 
@@ -435,7 +435,8 @@ int parseOptions(int argc, char** argv, Options& options) {
   try {
     app.parse(normal);
   } catch (const CLI::CallForHelp&) {
-    printOut(chosen->help());
+    std::string above = chosen->get_parent() == &app ? "locktidy" : "locktidy " + arguments[0];
+    printOut(chosen->help(above) + "\n");
     return 0;
   } catch (const CLI::ParseError& e) {
     // An unknown option is the likelier cause of whatever else is wrong.

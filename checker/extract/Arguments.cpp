@@ -123,8 +123,8 @@ std::string findResourceDir() {
 #ifdef LOCKTIDY_LLVM_PREFIX
   places.push_back(std::string(LOCKTIDY_LLVM_PREFIX) + "/lib/clang/" + major);
 #endif
-  places.push_back("/usr/lib/llvm-" + major + "/lib/clang/" + major);
-  places.push_back("/usr/lib/clang/" + major);
+  places.push_back((llvm::Twine("/usr/lib/llvm-") + major + "/lib/clang/" + major).str());
+  places.push_back((llvm::Twine("/usr/lib/clang/") + major).str());
   for (const std::string& dir : places) {
     if (!isResourceDir(dir)) continue;
     SmallString<256> clean(dir);

@@ -441,7 +441,7 @@ void Lowering::atomicExpression(const AtomicExpr* expr) {
   Call call;
   std::string text = expr->getOpAsString().str();
   call.name = u.str(text);
-  call.callee = u.str("c:@F@" + text);
+  call.callee = u.str((llvm::Twine("c:@F@") + text).str());
   call.resultType = u.type(expr->getType());
   // Clang keeps the memory order second; as written it comes after the values.
   Expr** parts = const_cast<AtomicExpr*>(expr)->getSubExprs();

@@ -114,7 +114,7 @@ std::string parse(const ExtractJob& job, Errors& errors, Action& action,
   auto files = fileSystem(job);
   std::vector<std::string> arguments = cleanArguments(expanded(job, *files), nullptr);
   if (arguments.empty()) return "empty compile command";
-  if (!files->exists(job.file)) return "cannot open " + job.file;
+  if (!files->exists(job.file)) return (llvm::Twine("cannot open ") + job.file).str();
   std::string resources = job.resourceDir.empty() ? findResourceDir() : job.resourceDir;
   if (!resources.empty()) arguments.insert(arguments.end(), {"-resource-dir", resources});
   arguments.push_back("-fsyntax-only");

@@ -12,6 +12,12 @@
 #include "checker/model/Facts.h"
 #include "checker/model/Interner.h"
 
+// GCC 12 takes every std::string appended to for an overflow (its bug 105651).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wrestrict"
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
+
 namespace locktidy::extract {
 
 using namespace clang;

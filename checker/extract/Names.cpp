@@ -81,8 +81,8 @@ std::string Unit::ownUsr(const Decl* decl) {
 
   if (auto* record = dyn_cast<CXXRecordDecl>(decl); record && record->isLambda()) {
     std::string index;
-    if (record->getLocation().isMacroID()) index = "#" + std::to_string(record->getLambdaIndexInContext());
-    return "lambda@" + at() + index + "@" + outer;
+    if (record->getLocation().isMacroID()) index = (llvm::Twine("#") + llvm::Twine(record->getLambdaIndexInContext())).str();
+    return (llvm::Twine("lambda@") + at() + index + "@" + outer).str();
   }
   if (auto* tag = dyn_cast<TagDecl>(decl)) {
     std::string text = outer + "@T@" + baseName(tag);
@@ -144,9 +144,9 @@ Str Unit::usr(const Decl* decl) {
 
 std::string Unit::baseName(const NamedDecl* decl) {
   if (auto* ctor = dyn_cast<CXXConstructorDecl>(decl)) return baseName(ctor->getParent());
-  if (auto* dtor = dyn_cast<CXXDestructorDecl>(decl)) return "~" + baseName(dtor->getParent());
+  if (auto* dtor = dyn_cast<CXXDestructorDecl>(decl)) return (llvm::Twine("~") + baseName(dtor->getParent())).str();
   if (auto* conversion = dyn_cast<CXXConversionDecl>(decl))
-    return "operator " + typeName(conversion->getConversionType());
+    return (llvm::Twine("operator ") + typeName(conversion->getConversionType())).str();
   if (auto* record = dyn_cast<CXXRecordDecl>(decl); record && record->isLambda()) return "(lambda)";
   if (auto* tag = dyn_cast<TagDecl>(decl); tag && !tag->getIdentifier()) {
     if (auto* alias = tag->getTypedefNameForAnonDecl()) return alias->getName().str();
@@ -193,7 +193,7 @@ std::string Unit::printArgument(const TemplateArgument& arg) {
     case TemplateArgument::NullPtr:
       return "nullptr";
     case TemplateArgument::Declaration:
-      return "&" + strings.text(qualifiedName(arg.getAsDecl()));
+      return (llvm::Twine("&") + strings.text(qualifiedName(arg.getAsDecl()))).str();
     case TemplateArgument::Template:
     case TemplateArgument::TemplateExpansion:
       if (auto* decl = arg.getAsTemplateOrTemplatePattern().getAsTemplateDecl())

@@ -98,7 +98,7 @@ void Lowering::visit(const Stmt* stmt) {
         u.addressTaken(fn, expr->getExprLoc());
       return;
     case Stmt::GCCAsmStmtClass:
-      return note(stmt, "asm: " + cast<GCCAsmStmt>(stmt)->getAsmString());
+      return note(stmt, (llvm::Twine("asm: ") + cast<GCCAsmStmt>(stmt)->getAsmString()).str());
     case Stmt::MSAsmStmtClass:
       return note(stmt, "asm");
     case Stmt::VAArgExprClass:

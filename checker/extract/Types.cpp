@@ -15,11 +15,11 @@ bool isPointerLike(QualType type) {
 std::string Unit::unnamedTag(const TagDecl* tag) {
   auto* record = dyn_cast<CXXRecordDecl>(tag);
   if (record && record->isLambda()) {
-    std::string text = "(lambda at " + sources.position(tag->getLocation());
+    std::string text = (llvm::Twine("(lambda at ") + sources.position(tag->getLocation())).str();
     if (tag->getLocation().isMacroID()) text += "#" + std::to_string(record->getLambdaIndexInContext());
     return text + ")";
   }
-  return "(unnamed " + tag->getKindName().str() + " at " + sources.position(tag->getLocation()) + ")";
+  return (llvm::Twine("(unnamed ") + tag->getKindName() + " at " + sources.position(tag->getLocation()) + ")").str();
 }
 
 std::string Unit::className(const TagDecl* tag) {
@@ -76,7 +76,7 @@ std::string Unit::declare(QualType type, std::string inner) {
   auto indirect = [&](QualType pointee, std::string sigil) {
     if (type.isConstQualified()) sigil += inner.empty() ? "const" : "const ";
     sigil += inner;
-    if (pointee->isFunctionType() || pointee->isArrayType()) sigil = "(" + sigil + ")";
+    if (pointee->isFunctionType() || pointee->isArrayType()) sigil = (llvm::Twine("(") + sigil + ")").str();
     return declare(pointee, std::move(sigil));
   };
   if (auto* builtin = dyn_cast<BuiltinType>(t)) return qualified(builtin->getName(policy).str());
@@ -98,7 +98,7 @@ std::string Unit::declare(QualType type, std::string inner) {
   if (auto* array = dyn_cast<clang::ArrayType>(t)) return declare(array->getElementType(), inner + "[]");
   if (auto* fn = dyn_cast<FunctionType>(t)) return prototype(fn, std::move(inner));
   if (auto* atomic = dyn_cast<AtomicType>(t))
-    return qualified("_Atomic(" + typeName(atomic->getValueType()) + ")");
+    return qualified((llvm::Twine("_Atomic(") + typeName(atomic->getValueType()) + ")").str());
   std::string text = QualType(t, 0).getAsString(policy);
   return qualified(text);
 }

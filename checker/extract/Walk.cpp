@@ -207,7 +207,7 @@ void Unit::lowerInitializer(const VarDecl* variable) {
   Str owner = usr(variable);
   out.usr = str(strings.text(owner) + "@init");
   out.name = str("(global initializer)");
-  out.display = str("initializer of " + strings.text(qualifiedName(variable)));
+  out.display = str((llvm::Twine("initializer of ") + strings.text(qualifiedName(variable))).str());
   out.hasBody = true;
   out.internal = !variable->isExternallyVisible();
   out.isImplicit = true;

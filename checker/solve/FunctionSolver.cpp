@@ -35,6 +35,7 @@ constexpr int kRounds = 6;
 constexpr size_t kMaxLinks = 64;
 constexpr size_t kMaxEffects = 500;
 constexpr size_t kMaxWrapped = 12;
+constexpr size_t kMaxWork = 150000;      // resolution steps of one function
 constexpr uint32_t kArgBase = 0x1000000;     // Local indexes of argument slots
 constexpr uint32_t kInvokeBase = 0x2000000;  // and of invoked callables' arguments
 constexpr uint32_t kFreshBase = 0x100000;    // objects callees made
@@ -208,12 +209,34 @@ class Solver {
     for (const Def& x : defs)
       if (x.src == src && x.bind == bind && x.always == always && x.at == at) return;
     defs.push_back(d);
+    ++defVersion_;
     changed_ = true;
   }
 
-  // What the pointer or reference in place `c` refers to at `at`.
+  // What the pointer or reference in place `c` refers to at `at`. Answers are
+  // kept while no definition is added.
   void pointees(PathId c, Point at, PathSet& out, int depth = 0) {
-    if (depth > 10 || ++work_ > 400000) {
+    if (!resolving_.empty()) {
+      followPointees(c, at, out, depth);
+      return;
+    }
+    if (cacheVersion_ != defVersion_) {
+      pointeeCache_.clear();
+      cacheVersion_ = defVersion_;
+    }
+    auto [it, fresh] = pointeeCache_.try_emplace((uint64_t{c} << 32) | (uint64_t{at.block} << 16) | (at.event & 0xffff));
+    if (fresh) {
+      PathSet found;
+      followPointees(c, at, found, depth);
+      it = pointeeCache_.find((uint64_t{c} << 32) | (uint64_t{at.block} << 16) | (at.event & 0xffff));
+      it->second = std::move(found);
+    }
+    for (PathId p : it->second) insert(out, p);
+    if (out.size() > kMaxTargets) out = {paths_.unknown()};
+  }
+
+  void followPointees(PathId c, Point at, PathSet& out, int depth) {
+    if (depth > 8 || ++work_ > kMaxWork) {
       insert(out, paths_.unknown());
       return;
     }
@@ -238,7 +261,7 @@ class Solver {
               PathNode n = paths_.at(*r);
               s = paths_.step(s, n.kind, n.entity);
             }
-            pointees(s, d.at, out, depth + 1);
+            followPointees(s, d.at, out, depth + 1);
           }
           it = defs_.find(paths_.withoutIndexes(p));
         }
@@ -2383,6 +2406,8 @@ class Solver {
   std::vector<std::pair<PathId, Point>> resolving_;
   bool changed_ = false;
   size_t work_ = 0;
+  uint64_t defVersion_ = 0, cacheVersion_ = 0;
+  std::unordered_map<uint64_t, PathSet> pointeeCache_;
   std::vector<CallInfo> infos_;
 
   std::map<PathId, std::vector<Point>> escaped_;

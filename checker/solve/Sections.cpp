@@ -520,6 +520,30 @@ void Solution::collectSections() {
   for (Section& s : sections) judge(s);
 }
 
+// A declared member function of the class that could run and has no body.
+std::string Solution::missingMember(const ClassFact& c) const {
+  for (Str usr : c.methods) {
+    auto it = program.byUsr.find(usr);
+    if (it == program.byUsr.end()) continue;
+    bool fine = false, called = false;
+    const FunctionFacts& f = program.functions[it->second.front()];
+    for (FuncId id : it->second) {
+      fine |= program.functions[id].hasBody;
+      called |= contexts[id].hasCallers;
+    }
+    fine |= f.isPure || f.isDefaulted || f.isImplicit;
+    // Members of a template instance get bodies when somebody uses them.
+    fine |= c.isTemplateInstance && !called;
+    // Declared and never defined: how copying was switched off before C++11.
+    if (!f.params.empty() && (f.isCtor || program.text(f.name).ends_with("operator="))) {
+      const TypeFact* t = program.type(f.params[0].type);
+      fine |= t && t->kind == TypeKind::Ref && t->pointee == c.type;
+    }
+    if (!fine) return program.text(f.display);
+  }
+  return {};
+}
+
 void Solution::judge(Section& s) {
   const Acquisition& q = acquisition(s);
   const FunctionResult& r = results[s.func];
@@ -771,6 +795,13 @@ void Solution::judge(Section& s) {
       }
     }
     if (!guarded) stop(Reading::Undecided, "nothing guarded is read", "reads nothing that the lock guards");
+
+    // Absence of other writes needs every member of the class that owns the
+    // lock: one without a body could write anything in it.
+    if (v.reason.empty())
+      if (const ClassFact* owner = program.fieldOwner(s.lock); owner && !owner->inSystemHeader)
+        if (const std::string missing = missingMember(*owner); !missing.empty())
+          stop(Reading::Undecided, "a member has no body", "`" + missing + "` has no body in the program");
 
     // References to guarded state that leave, and objects handed over.
     for (const auto& h : r.handovers) {

@@ -122,6 +122,7 @@ class Solution {
   bool dropsReference(FuncId func, PathId path) const;
   void findPrivatePointers();
   void lockOrder();
+  std::string missingMember(const ClassFact& c) const;
   void judge(Section& s);
   std::vector<std::pair<StepKind, Str>> segment(PathId path) const;
   std::vector<FuncId> order_;               // callees before callers
