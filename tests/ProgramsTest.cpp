@@ -47,6 +47,8 @@ struct ProgramText {
   std::vector<UnitLine> units;
 };
 
+void PrintTo(const ProgramText& p, std::ostream* out) { *out << p.fixture << ": " << p.title; }
+
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), {}};

@@ -116,7 +116,6 @@ Path operator/(Path p, Step s) {
   return p;
 }
 const Step kDeref{Sel::Deref, 0, 0};
-const Step kElem{Sel::Elem, 0, 0};
 
 // One function being written: events go to the current block.
 class Fn {
@@ -629,7 +628,7 @@ TEST(Effects, ParametersBecomeWhatTheCallerPasses) {
   Solved s(u);
   EXPECT_THAT(s.does("Store::member"), ElementsAre("write a_"));
   EXPECT_THAT(s.does("Store::mine"), IsEmpty()) << "a local that nobody else sees";
-  EXPECT_THAT(s.does("setTwo"), ElementsAre("write *argument 1.b_"));
+  EXPECT_THAT(s.does("setTwo"), ElementsAre("write argument 1->b_"));
   EXPECT_THAT(s.does("Store::below"), ElementsAre("write next_->b_"));
 }
 

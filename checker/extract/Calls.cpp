@@ -301,7 +301,7 @@ void Lowering::inheritedConstruct(const CXXInheritedCtorInitExpr* expr) {
     if (type->isReferenceType()) {
       arg.value.kind = ValueKind::Bind;
       arg.value.path.steps.push_back({Sel::Deref, 0, 0});
-    } else if (isPointerLike(type) || type->isRecordType()) {
+    } else if (carriesPointer(type) || type->isRecordType()) {
       arg.value.kind = ValueKind::Copy;
     } else {
       arg.value = Value();
@@ -331,7 +331,7 @@ void Lowering::newExpression(const CXXNewExpr* expr) {
     emitCall(std::move(call), expr);
   }
   const Expr* init = expr->getInitializer();
-  if (init && isPointerLike(expr->getAllocatedType())) bind(deref(pointer(expr)), pointer(init), expr);
+  if (init && carriesPointer(expr->getAllocatedType())) bind(deref(pointer(expr)), pointer(init), expr);
 }
 
 void Lowering::deleteExpression(const CXXDeleteExpr* expr) {

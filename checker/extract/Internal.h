@@ -185,6 +185,8 @@ class Unit {
 
 // Not pointers only: anything whose value says where something is.
 bool isPointerLike(QualType type);
+// These, and integers declared as intptr_t or uintptr_t.
+bool carriesPointer(QualType type);
 // Strips what changes neither the object nor where it is constructed.
 const Expr* skipTransparent(const Expr* expr);
 bool isStringLike(const Expr* expr);

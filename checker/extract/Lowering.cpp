@@ -301,7 +301,7 @@ bool isOwn(const Path& path) {
 void Lowering::initialize(Path place, QualType type, const Expr* init, const Stmt* at) {
   if (type->isReferenceType()) return bind(std::move(place), value(init), at);
   if (!isOwn(place)) write(place, type, "init", at);
-  if (isPointerLike(type)) bind(std::move(place), pointer(init), at);
+  if (carriesPointer(type)) bind(std::move(place), pointer(init), at);
 }
 
 }  // namespace locktidy::extract

@@ -247,7 +247,7 @@ Value Lowering::pointer(const Expr* original) {
     const Expr* inner = cast->getSubExpr();
     switch (cast->getCastKind()) {
       case CK_LValueToRValue:
-        return isPointerLike(type) || type->isRecordType() ? copied(place(inner)) : Value();
+        return carriesPointer(type) || type->isRecordType() ? copied(place(inner)) : Value();
       case CK_ArrayToPointerDecay:
         if (isStringLike(inner)) return Value();
         return bound(step(place(inner), {Sel::Elem, 0, 0}));
@@ -273,7 +273,7 @@ Value Lowering::pointer(const Expr* original) {
         return skipTransparent(inner)->isIntegerConstantExpr(u.ctx) ? Value() : bound(Path());
       }
       default:
-        if (inner->isGLValue() && isPointerLike(type)) return copied(place(inner));
+        if (inner->isGLValue() && carriesPointer(type)) return copied(place(inner));
         return inner->isGLValue() ? Value() : pointer(inner);
     }
   }
@@ -295,7 +295,7 @@ Value Lowering::pointer(const Expr* original) {
           return bound(place(inner));
         }
         case UO_PostInc: case UO_PostDec: case UO_PreInc: case UO_PreDec:
-          return isPointerLike(type) ? copied(place(op->getSubExpr())) : Value();
+          return carriesPointer(type) ? copied(place(op->getSubExpr())) : Value();
         case UO_Plus: case UO_Minus: case UO_Not: case UO_Extension:
           return pointer(op->getSubExpr());
         default:
@@ -305,7 +305,7 @@ Value Lowering::pointer(const Expr* original) {
     case Stmt::BinaryOperatorClass:
     case Stmt::CompoundAssignOperatorClass: {
       auto* op = cast<BinaryOperator>(expr);
-      if (op->isAssignmentOp()) return isPointerLike(type) ? copied(place(op->getLHS())) : Value();
+      if (op->isAssignmentOp()) return carriesPointer(type) ? copied(place(op->getLHS())) : Value();
       if (op->getOpcode() == BO_Comma) return pointer(op->getRHS());
       if (op->isAdditiveOp() || op->isBitwiseOp()) {
         Value left = pointer(op->getLHS());
@@ -319,7 +319,7 @@ Value Lowering::pointer(const Expr* original) {
     }
     case Stmt::ConditionalOperatorClass:
     case Stmt::BinaryConditionalOperatorClass:
-      return isPointerLike(type) ? copied(rooted(Root::Local, plan.slot(expr))) : Value();
+      return carriesPointer(type) ? copied(rooted(Root::Local, plan.slot(expr))) : Value();
     case Stmt::CallExprClass:
     case Stmt::CXXMemberCallExprClass:
     case Stmt::CXXOperatorCallExprClass:
@@ -336,7 +336,7 @@ Value Lowering::pointer(const Expr* original) {
         default:
           break;
       }
-      if (!isPointerLike(type)) return Value();
+      if (!carriesPointer(type)) return Value();
       if (const CXXMethodDecl* body = lambdaConversion(call)) {
         Path path = rooted(Root::Global);
         path.entity = u.function(body);
@@ -347,7 +347,7 @@ Value Lowering::pointer(const Expr* original) {
     }
     case Stmt::AtomicExprClass: {
       auto found = callIds.find(expr);
-      if (!isPointerLike(type)) return Value();
+      if (!carriesPointer(type)) return Value();
       return found == callIds.end() ? bound(Path()) : copied(rooted(Root::Result, found->second));
     }
     case Stmt::CXXNewExprClass: {

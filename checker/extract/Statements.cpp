@@ -173,7 +173,7 @@ void Lowering::assignment(const BinaryOperator* op) {
     return write(std::move(to), type, BinaryOperator::getOpcodeStr(op->getOpcode()), left, true, used);
   }
   write(to, type, "=", left);
-  if (isPointerLike(type) || type->isRecordType()) bind(std::move(to), value(right), op);
+  if (carriesPointer(type) || type->isRecordType()) bind(std::move(to), value(right), op);
 }
 
 void Lowering::increment(const UnaryOperator* op) {
@@ -194,7 +194,7 @@ void Lowering::conditional(const AbstractConditionalOperator* op) {
     slot.index = plan.slot(op);
     for (const Expr* arm : {op->getTrueExpr(), op->getFalseExpr()})
       if (!isa<CXXThrowExpr>(arm->IgnoreParens())) bind(slot, value(arm), arm);
-  } else if (isPointerLike(type)) {
+  } else if (carriesPointer(type)) {
     Path slot;
     slot.root = Root::Local;
     slot.index = plan.slot(op);
@@ -273,7 +273,7 @@ void Lowering::initList(const Expr* list, ArrayRef<Expr*> inits) {
   QualType type = list->getType();
   if (type->isArrayType()) {
     for (size_t i = 0; i < inits.size(); ++i) {
-      if (!isPointerLike(inits[i]->getType())) continue;
+      if (!carriesPointer(inits[i]->getType())) continue;
       Path path = base;
       path.steps.push_back({Sel::Elem, 0, u.str(std::to_string(i))});
       bind(std::move(path), value(inits[i]), inits[i]);
@@ -287,7 +287,7 @@ void Lowering::initList(const Expr* list, ArrayRef<Expr*> inits) {
     path.steps.push_back({Sel::Field, u.usr(member), 0});
     if (held->isReferenceType()) {
       bind(std::move(path), value(init), init);
-    } else if (isPointerLike(held)) {
+    } else if (carriesPointer(held)) {
       bind(std::move(path), pointer(init), init);
     } else if (held->isRecordType()) {
       auto* cast = dyn_cast<CastExpr>(skipTransparent(init));
@@ -308,7 +308,7 @@ void Lowering::lambda(const LambdaExpr* lambda) {
     path.steps.push_back({Sel::Field, u.usr(capture), 0});
     if (held->isReferenceType())
       bind(std::move(path), value(init), init);
-    else if (isPointerLike(held))
+    else if (carriesPointer(held))
       bind(std::move(path), pointer(init), init);
     // Objects are copied by a constructor call or a trivial copy of their own.
   }
@@ -325,7 +325,7 @@ void Lowering::returnStatement(const ReturnStmt* stmt) {
   } else if (type->isRecordType()) {
     auto* cast = dyn_cast<CastExpr>(skipTransparent(result));
     if (cast && cast->getCastKind() == CK_LValueToRValue) bind(ret, value(result), result);
-  } else if (isPointerLike(type)) {
+  } else if (carriesPointer(type)) {
     bind(ret, pointer(result), result);
   }
   emit(EventKind::Return, stmt).place = ret;

@@ -12,6 +12,16 @@ bool isPointerLike(QualType type) {
          type->isReferenceType();
 }
 
+bool carriesPointer(QualType type) {
+  if (isPointerLike(type)) return true;
+  if (!type->isIntegerType()) return false;
+  for (auto* alias = type->getAs<TypedefType>(); alias; alias = alias->desugar()->getAs<TypedefType>()) {
+    StringRef name = alias->getDecl()->getName();
+    if (name == "intptr_t" || name == "uintptr_t") return true;
+  }
+  return false;
+}
+
 std::string Unit::unnamedTag(const TagDecl* tag) {
   auto* record = dyn_cast<CXXRecordDecl>(tag);
   if (record && record->isLambda()) {

@@ -986,8 +986,18 @@ class Solver {
   void addAction(uint32_t call, LockAction a) {
     if (a.kind == LockAction::Acquire || a.kind == LockAction::Try || a.kind == LockAction::GuardAcquire) {
       bool view = false;
+      PathSet parts = a.locks;
       a.locks = locksAt(a.locks, &view);
-      if (view) a.view = true, a.mode = Mode::Shared;
+      if (view) {
+        a.view = true;
+        // One part of many (a slot per CPU) excludes nobody who holds another;
+        // the only part of a lock is the lock.
+        for (PathId part : parts)
+          for (PathId p = part; std::find(a.locks.begin(), a.locks.end(), p) == a.locks.end() &&
+                                paths_.at(p).kind != StepKind::Root;
+               p = paths_.at(p).parent)
+            if (paths_.at(p).kind != StepKind::Field) a.mode = Mode::Shared;
+      }
       a.acq = newAcquisition(call, a);
     } else if (a.kind == LockAction::Release) {
       bool view = false;
@@ -2092,7 +2102,15 @@ class Solver {
         Frame fr = frameOf(call, cx.at);
         if (ci.wrapper) fr.self = {paths_.unknown()};
         bool certain = ci.targets.bodies.size() == 1 && !ci.targets.assumed && c.kind != CallKind::Destroy;
+        // What a guard does to itself and to its lock is no part of the section,
+        // nor is what a lock does inside an operation that takes or releases it.
+        bool machinery = c.hasSelf && (e_.isGuardClass(c.selfType) ||
+                                       (!actions_[call].empty() && e_.isLockClass(c.selfType)));
         for (FuncId t : ci.targets.bodies) {
+          if (machinery) {
+            context(call, t, fr, cx, false, ci.targets.assumed);
+            continue;
+          }
           applyBody(t, fr, c.loc, cx, ci.targets.assumed, certain);
           context(call, t, fr, cx, false, ci.targets.assumed);
         }
