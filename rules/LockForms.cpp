@@ -221,6 +221,17 @@ Rewrite rewriteGuard(const Solution& s, const Site& t, Mode to) {
     const std::string& form = to == Mode::Shared ? g->sharedForm : g->exclusiveForm;
     if (form.empty()) return cannot("`" + g->type + "` has no form for that mode");
     auto [head, args] = splitTemplate(text);
+    // A project that takes this lock in that mode with a guard of its own.
+    for (const Site& x : examples(s, *t.section, to)) {
+      if (!x.local || !x.local->typeText.valid() || x.local->macro || x.local->isAuto) continue;
+      std::string_view other = s.program.className(x.local->type);
+      if (other == form || s.models.guard(other)) break;
+      if (x.call->args.size() != t.call->args.size()) continue;
+      std::string spelled = s.program.text(x.local->typeText.text);
+      r.title = text + " -> " + spelled;
+      addEdit(s, l.typeText, spelled, r.edits);
+      return r;
+    }
     if (head == g->type || head == "::" + g->type) {
       r.title = head + " -> " + form;
       addEdit(s, l.typeText, form + args, r.edits);

@@ -88,7 +88,7 @@ TEST_F(BadInput, MissingDirectory) {
 TEST_F(BadInput, NothingAnalysed) {
   database({"gone.cpp"});
   expect(locktidy({"check"}), 2,
-         "error: nothing was analysed: the only unit of " + dir_ + " failed: gone.cpp: ");
+         "error: nothing was analysed: the only unit of . failed: gone.cpp: ");
   database({"gone.cpp", "lost.cpp"});
   expect(locktidy({"check", "-p", "."}), 2,
          "error: nothing was analysed: all 2 units of . failed; the first: gone.cpp: ");
@@ -228,6 +228,18 @@ TEST_F(BadInput, UnreadableModelFile) {
   expect(locktidy({"check", "--models", "bad.json"}), 2, "error: bad.json: ");
   write("models/typo.json", R"({"schema": 1, "mutexs": {}})");
   expect(locktidy({"check", "--models", "models"}), 2, "error: models/typo.json: ");
+}
+
+TEST_F(BadInput, BinaryWithoutItsModels) {
+  registry();
+  fs::create_directory(dir_ + "/bin");
+  fs::copy_file(LOCKTIDY_BINARY, dir_ + "/bin/locktidy");
+  auto lonely = [&] { ::execl((dir_ + "/bin/locktidy").c_str(), "locktidy", "check", nullptr); };
+  expect(locktidy({}, lonely), 2,
+         "error: " + dir_ + "/share/locktidy/models: no models there; install locktidy as a whole");
+  // What the build tree names, and then is gone.
+  write("bin/locktidy.models-dir", dir_ + "/gone\n");
+  expect(locktidy({}, lonely), 2, "error: " + dir_ + "/gone: the models that ");
 }
 
 TEST_F(BadInput, UnreadableResult) {

@@ -203,6 +203,20 @@ TEST_F(CompileDbTest, MissingDatabaseNamesTheWayOut) {
               HasSubstr("/nowhere: no such file or directory; give -p the build directory"));
 }
 
+TEST_F(CompileDbTest, FoundHereInBuildAndAbove) {
+  write("build/compile_commands.json",
+        "[" + entry("../src/a.cpp", R"("command": "g++ -c ../src/a.cpp")") + "]");
+  fs::path before = fs::current_path();
+  for (const auto& [from, name] : {std::pair("/build", "."), {"", "build"}, {"/src", "../build"}}) {
+    fs::current_path(dir_ + from);
+    db_ = CompileDb();
+    EXPECT_TRUE(loadCompileDb({}, changes_, db_, error_)) << error_;
+    EXPECT_THAT(db_.names, ElementsAre(name));
+    EXPECT_THAT(db_.files, ElementsAre(dir_ + "/build/compile_commands.json"));
+  }
+  fs::current_path(before);
+}
+
 TEST_F(CompileDbTest, RootIsTheCheckoutElseWhatHoldsAllSources) {
   std::string text = "[" + entry("../src/a.cpp", R"("command": "g++ -c ../src/a.cpp")") + "," +
                      entry("../src/b.cpp", R"("command": "g++ -c ../src/b.cpp")") + "]";

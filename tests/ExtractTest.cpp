@@ -232,6 +232,33 @@ void use(int& x) { G a = make(x); G b = G(x); }
   }
 }
 
+TEST_F(ExtractTest, BracesAroundOneObjectAreThatObject) {
+  extract(R"(
+struct G { ~G(); int n; G(const G&) = delete; G(int); };
+G make();
+void use() { G g{make()}; }
+)");
+  EXPECT_THAT(events("use"), ElementsAre("call make()", "copy g <- result of make", "destroy ~G(g)", "end g"));
+}
+
+TEST_F(ExtractTest, DefaultArgumentsHappenWhereTheyAreUsed) {
+  extract(R"(
+struct T { T(int); ~T(); };
+int n;
+void f(const T& t = T(n), bool b = true);
+void use() {
+  f();
+}
+)");
+  EXPECT_THAT(events("use"), ElementsAre("read global n", "construct T(slot; _)", "call f(&slot, _)", "destroy ~T(slot)"));
+  const FunctionFacts& use = function("use");
+  for (const Block& block : use.blocks)
+    for (const Event& event : block.events) EXPECT_EQ(event.loc.line, 6u);
+  const Arg& b = callNamed("use", "f").args[1];
+  EXPECT_TRUE(b.literalTrue);
+  EXPECT_FALSE(b.text.valid());
+}
+
 TEST_F(ExtractTest, ConstructorInitialisers) {
   extract(R"(
 struct In { In(int*); };

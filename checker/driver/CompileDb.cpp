@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -9,6 +10,8 @@
 #include "checker/extract/Extract.h"
 
 namespace locktidy {
+namespace fs = std::filesystem;
+
 namespace {
 
 using Json = nlohmann::json;
@@ -308,7 +311,9 @@ bool loadCompileDb(const std::vector<std::string>& paths, const CommandChanges& 
               kHowToMake;
       return false;
     }
-    names.push_back(parentPath(found));
+    // As the user would have named it; reports must not hold where this machine
+    // keeps the checkout.
+    names.push_back(fs::path(parentPath(found)).lexically_relative(absolutePath(".")).string());
   }
   for (const std::string& name : names) {
     std::string file, source, text;

@@ -407,8 +407,8 @@ void Lowering::temporaryDestructor(const CXXBindTemporaryExpr* expr) {
   // An object constructed into something with a life of its own dies with that.
   bool temporary = self.root == Root::Result ||
                    (self.root == Root::Local && facts.locals[self.index].name == 0);
-  auto used = plan.defaultTemporaries.find(expr);
-  SourceLocation at = used == plan.defaultTemporaries.end() ? expr->getEndLoc() : used->second;
+  auto used = temporaryUsedAt.find(expr);
+  SourceLocation at = used == temporaryUsedAt.end() ? expr->getEndLoc() : used->second;
   if (temporary) destroy(std::move(self), expr->getType(), at, false);
 }
 

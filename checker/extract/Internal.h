@@ -161,6 +161,7 @@ class Unit {
 
   llvm::DenseMap<const Decl*, Str> usrs_;
   std::unordered_map<Str, const Decl*> usrOwner_;
+  SmallVector<const FunctionDecl*, 4> displaying_;  // ends recursion through a parameter's type
   llvm::DenseMap<const Decl*, Str> names_, classNames_;
   llvm::DenseMap<const void*, Str> types_;  // opaque canonical QualType -> name
   std::unordered_map<Str, TypeFact> typeFacts_;
@@ -228,8 +229,6 @@ class Plan {
   llvm::DenseMap<const Expr*, Target> targets;
   llvm::DenseMap<const CXXNewExpr*, uint32_t> fresh;
   llvm::DenseSet<const Expr*> callees, discarded, implicit, unevaluated;
-  // Temporaries of default arguments, and where the argument is used.
-  llvm::DenseMap<const CXXBindTemporaryExpr*, SourceLocation> defaultTemporaries;
   llvm::DenseSet<const CXXBindTemporaryExpr*> elided;  // temporaries that are never made
   llvm::DenseMap<const CXXConstructExpr*, const ExplicitCastExpr*> functionalCasts;  // T(x)
   llvm::DenseMap<const CXXThrowExpr*, std::vector<const VarDecl*>> throws;
@@ -254,7 +253,6 @@ class Plan {
   llvm::DenseMap<const Expr*, uint32_t> slots_;
   std::vector<const VarDecl*> scope_;
   size_t tryScope_ = 0;
-  SourceLocation usedAt_;
 };
 
 // ---------------------------------------------------------------------------
@@ -323,6 +321,7 @@ class Lowering {
   bool indexText(const Expr* expr, std::string& out);
   Path field(Path base, const FieldDecl* field);
   const FieldDecl* captureOf(const ValueDecl* decl);
+  Path closure();
 
   // Events.
   Event& emit(EventKind kind, const Stmt* at);
@@ -340,6 +339,7 @@ class Lowering {
   Plan plan;
   Block* block = nullptr;
   SourceLocation usedAt;    // inside a default argument: the call that uses it
+  llvm::DenseMap<const CXXBindTemporaryExpr*, SourceLocation> temporaryUsedAt;
   SourceLocation fallback;  // for events that nothing written stands for
   bool constantInit = false;
   llvm::DenseMap<const Expr*, uint32_t> callIds;

@@ -239,12 +239,16 @@ std::string Unit::scope(const DeclContext* context, bool withFile) {
   if (auto* fn = dyn_cast<FunctionDecl>(context)) {
     auto* method = dyn_cast<CXXMethodDecl>(fn);
     if (method && method->getParent()->isLambda()) return className(method->getParent()) + "::";
+    // C has no overloads, and its parameter lists may declare the very type
+    // whose scope is asked for.
+    if (!ctx.getLangOpts().CPlusPlus || llvm::is_contained(displaying_, fn)) return baseName(fn) + "()::";
     return display(fn) + "::";
   }
   return scope(context->getParent(), withFile);
 }
 
 std::string Unit::display(const FunctionDecl* fn) {
+  displaying_.push_back(fn);
   std::string text = scope(fn->getDeclContext(), /*withFile=*/false) + baseName(fn);
   if (auto* args = fn->getTemplateSpecializationArgs())
     text += "<" + printArguments(args->asArray()) + ">";
@@ -258,6 +262,7 @@ std::string Unit::display(const FunctionDecl* fn) {
   if (fn->isVariadic()) text += first ? "..." : ", ...";
   text += ")";
   if (auto* method = dyn_cast<CXXMethodDecl>(fn); method && method->isConst()) text += " const";
+  displaying_.pop_back();
   return text;
 }
 

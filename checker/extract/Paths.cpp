@@ -46,6 +46,13 @@ Path Lowering::field(Path base, const FieldDecl* field) {
   return followed(step(std::move(base), {Sel::Field, u.usr(field), 0}), field->getType());
 }
 
+// The object whose fields hold the captures of the closure being lowered.
+Path Lowering::closure() {
+  auto* method = cast<CXXMethodDecl>(function);
+  if (!method->isExplicitObjectMemberFunction()) return rooted(Root::This);
+  return followed(rooted(Root::Param, 0), method->getParamDecl(0)->getType());
+}
+
 const FieldDecl* Lowering::captureOf(const ValueDecl* decl) {
   if (auto found = captures.find(decl); found != captures.end()) return found->second;
   if (auto found = captures.find(cast<ValueDecl>(decl->getCanonicalDecl())); found != captures.end())
@@ -60,7 +67,7 @@ Path Lowering::declPlace(const ValueDecl* decl, const DeclRefExpr* ref) {
     return path;
   }
   if (!ref || ref->refersToEnclosingVariableOrCapture())
-    if (const FieldDecl* captured = captureOf(decl)) return field(rooted(Root::This), captured);
+    if (const FieldDecl* captured = captureOf(decl)) return field(closure(), captured);
   if (auto* piece = dyn_cast<BindingDecl>(decl)) {
     if (const VarDecl* holder = piece->getHoldingVar()) return declPlace(holder, nullptr);
     return piece->getBinding() ? place(piece->getBinding()) : Path();
@@ -280,7 +287,7 @@ Value Lowering::pointer(const Expr* original) {
   switch (expr->getStmtClass()) {
     case Stmt::CXXThisExprClass:
       if (thisCapture) {
-        Path path = step(rooted(Root::This), {Sel::Field, u.usr(thisCapture), 0});
+        Path path = step(closure(), {Sel::Field, u.usr(thisCapture), 0});
         return isPointerLike(thisCapture->getType()) ? copied(std::move(path)) : bound(std::move(path));
       }
       return bound(rooted(Root::This));

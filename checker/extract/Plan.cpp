@@ -116,7 +116,10 @@ void Plan::describe(const VarDecl* variable, const DeclStmt* statement, LocalInf
 }
 
 void Plan::declare(const VarDecl* variable, const DeclStmt* statement) {
-  if (variable->isInvalidDecl()) broken = true;
+  if (variable->isInvalidDecl() || variable->getType()->isUndeducedType()) {
+    broken = true;
+    return;
+  }
   if (variable->hasGlobalStorage()) {
     if (!variable->getInit()) return;
     if (variable->isStaticLocal() && variable->hasConstantInitialization()) {
@@ -333,8 +336,11 @@ void Plan::walkChildren(const Stmt* stmt) {
 }
 
 void Plan::walk(const Stmt* stmt) {
-  if (!stmt) return;
-  if (auto* expr = dyn_cast<Expr>(stmt); expr && expr->containsErrors()) broken = true;
+  if (!stmt || broken) return;
+  if (auto* expr = dyn_cast<Expr>(stmt); expr && (expr->containsErrors() || expr->isTypeDependent())) {
+    broken = true;
+    return;
+  }
   auto writtenVariable = [](const Expr* expr) -> const VarDecl* {
     auto* ref = dyn_cast<DeclRefExpr>(expr->IgnoreParens());
     auto* variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
@@ -501,17 +507,8 @@ void Plan::walk(const Stmt* stmt) {
       }
       return walkChildren(stmt);
     }
-    case Stmt::CXXDefaultArgExprClass: {
-      auto* arg = cast<CXXDefaultArgExpr>(stmt);
-      SourceLocation outer = usedAt_;
-      if (!outer.isValid()) usedAt_ = arg->getUsedLocation();
-      walk(arg->getExpr());
-      usedAt_ = outer;
-      return;
-    }
-    case Stmt::CXXBindTemporaryExprClass:
-      if (usedAt_.isValid()) defaultTemporaries[cast<CXXBindTemporaryExpr>(stmt)] = usedAt_;
-      return walkChildren(stmt);
+    case Stmt::CXXDefaultArgExprClass:
+      return walk(cast<CXXDefaultArgExpr>(stmt)->getExpr());
     case Stmt::CXXDefaultInitExprClass:
       return walk(cast<CXXDefaultInitExpr>(stmt)->getExpr());
     case Stmt::UnaryExprOrTypeTraitExprClass:
@@ -549,7 +546,9 @@ void Plan::walk(const Stmt* stmt) {
       auto* list = cast<Expr>(stmt);
       if (auto* braces = dyn_cast<InitListExpr>(list); braces && braces->isSyntacticForm() && braces->getSemanticForm())
         list = braces->getSemanticForm();
-      if (isObject(list->getType()) && !list->isGLValue() && !targets.count(list)) {
+      auto* braces = dyn_cast<InitListExpr>(list);
+      bool sugar = braces && braces->isTransparent();
+      if (!sugar && isObject(list->getType()) && !list->isGLValue() && !targets.count(list)) {
         Target target;
         target.path.root = Root::Local;
         target.path.index = slot(list);

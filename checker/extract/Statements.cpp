@@ -81,6 +81,9 @@ void Lowering::visit(const Stmt* stmt) {
       usedAt = outer;
       return;
     }
+    case Stmt::CXXBindTemporaryExprClass:
+      if (usedAt.isValid()) temporaryUsedAt[cast<CXXBindTemporaryExpr>(stmt)] = usedAt;
+      return;
     case Stmt::CXXCatchStmtClass:
       return catchVariable(cast<CXXCatchStmt>(stmt));
     case Stmt::CXXThrowExprClass:

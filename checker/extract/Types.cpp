@@ -118,6 +118,22 @@ std::string Unit::typeName(QualType type) {
   return declare(type, "");
 }
 
+namespace {
+
+// Clang can be asked for the size. Code that did not compile leaves types for
+// which it cannot.
+bool hasSize(ASTContext& ctx, QualType type) {
+  type = ctx.getBaseElementType(type).getCanonicalType();
+  const Type* t = type.getTypePtr();
+  if (t->isDependentType() || t->isIncompleteType() || t->isUndeducedType()) return false;
+  if (auto* record = t->getAsRecordDecl()) return !record->isInvalidDecl() && !record->isDependentContext();
+  if (t->isVariableArrayType() || t->isSizelessType() || t->isPlaceholderType()) return false;
+  return t->isArithmeticType() || t->isEnumeralType() || t->isAnyPointerType() ||
+         t->isMemberFunctionPointerType() || t->isNullPtrType();
+}
+
+}  // namespace
+
 Str Unit::type(QualType original) {
   if (original.isNull()) return 0;
   QualType type = original.getCanonicalType();
@@ -174,12 +190,7 @@ Str Unit::type(QualType original) {
   } else if (auto* atomic = t->getAs<AtomicType>()) {
     fact.pointee = this->type(atomic->getValueType());
   }
-  if (!t->isIncompleteType() && !t->isFunctionType() && !t->isDependentType() &&
-      !t->isReferenceType() && !t->isVariableArrayType() && !t->isSizelessType()) {
-    auto* record = t->getAsRecordDecl();
-    if (!record || !record->isInvalidDecl())
-      fact.size = static_cast<uint32_t>(ctx.getTypeSizeInChars(type).getQuantity());
-  }
+  if (hasSize(ctx, type)) fact.size = static_cast<uint32_t>(ctx.getTypeSizeInChars(type).getQuantity());
   typeFacts_[name] = std::move(fact);
   if (auto* record = t->getAsRecordDecl()) noteClass(record);
   return name;

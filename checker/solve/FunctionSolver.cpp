@@ -1505,6 +1505,7 @@ class Solver {
           spill();
         }
       const Block& blk = f_.blocks[b];
+      if (neverReturns(b)) continue;  // the edge to the exit is never taken
       for (size_t k = 0; k < blk.succs.size(); ++k) {
         uint32_t t = blk.succs[k];
         if (t >= n) continue;
@@ -1514,6 +1515,22 @@ class Solver {
         if (in_[t].join(next) && !queued[t]) work.push_back(t), queued[t] = true;
       }
     }
+  }
+
+  // Does the block end the program (abort, a failed check)?
+  bool neverReturns(uint32_t b) {
+    for (const Event& ev : f_.blocks[b].events) {
+      if (ev.kind != EventKind::Call || ev.call >= f_.calls.size()) continue;
+      const Call& c = f_.calls[ev.call];
+      if (const CallInfo& ci = info(ev.call); ci.model)
+        for (const ModelEffect& m : ci.model->effects)
+          if (m.kind == EffectKind::NoReturn) return true;
+      auto it = p_.byUsr.find(c.callee);
+      if (it == p_.byUsr.end()) continue;
+      for (const AttrFact& a : p_.functions[it->second.front()].attrs)
+        if (p_.text(a.kind) == "noreturn") return true;
+    }
+    return false;
   }
 
   // A branch on the result of a try-lock or of `owns_lock()`.
@@ -2196,7 +2213,7 @@ class Solver {
     // Held when the function returns: on an edge to the exit, that is, in the
     // in-state of a block without successors plus its own events.
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!f_.blocks[b].succs.empty() || !in_[b].reached) continue;
+      if (!f_.blocks[b].succs.empty() || !in_[b].reached || neverReturns(b)) continue;
       State s = in_[b];
       for (const Event& ev : f_.blocks[b].events)
         if (ev.kind == EventKind::Call && ev.call < f_.calls.size()) applyActions(ev.call, s);

@@ -221,6 +221,9 @@ void Solution::collectRows() {
         r.rmw = e.rmw;
         r.bump = e.bump;
         r.shallow = e.shallow;
+        const PathNode& origin = engine.paths.rootOf(e.path);
+        r.orphan = !x.hasCallers && !fn.isMain && (origin.root == Root::This || origin.root == Root::Param);
+        if (r.orphan) r.owner = program.classOfType(fn.ownerType);
         r.init = e.init;
         r.init |= dropsReference(f, r.path);
         if (x.constructionOnly && engine.paths.rootOf(e.path).root == Root::This) {
@@ -649,6 +652,8 @@ void Solution::judge(Section& s) {
           bool callers = false;
           std::vector<PathId> places = publicPlaces(s.func, e.path, &callers);
           if (places.empty()) continue;
+          // What hangs off the object that owns the lock is never the caller's own.
+          if (callers && paths.base(e.path) == paths.base(q.lock)) callers = false;
           if (callers) {
             v.assumptions.push_back("callers pass memory of their own to `" + program.text(program.functions[s.func].display) + "`");
             continue;
@@ -742,6 +747,9 @@ void Solution::judge(Section& s) {
       for (uint32_t id : overlapping(p, e->type, e->shallow)) {
         const Row& row = rows[id];
         if (row.init) continue;
+        // Nobody in the program calls it, and it is no member of the lock's
+        // owner: what a library offers for single objects is no suspect.
+        if (row.orphan && row.owner != program.fieldOwner(s.lock)) continue;
         if (e->kind == Eff::AtomicRead && row.atomic()) continue;
         bool exclusive = holds(row.held, s.lock, Mode::Exclusive);
         if (!row.writes()) {
@@ -845,6 +853,8 @@ void Solution::judge(Section& s) {
     }
     v.cost = std::max(v.cost, loop ? 2 : calls ? 1 : 0);
   }
+  std::sort(v.assumptions.begin(), v.assumptions.end());
+  v.assumptions.erase(std::unique(v.assumptions.begin(), v.assumptions.end()), v.assumptions.end());
   if (v.reason.empty()) {
     v.reading = Reading::ReadOnly;
     v.category = "read-only";
@@ -866,6 +876,7 @@ void Solution::judge(Section& s) {
   if (q.guardEscapes) no("the guard is moved, stored, captured or passed on");
   if (q.heldAtExit) no("the lock is still held when the function returns");
   if (q.foreignRelease) no("not every release surely belongs to this acquisition");
+  if (program.functions[s.func].isDtor) no("a destructor takes the lock to wait for those who still hold it");
   if (program.functions[s.func].isCoroutine) no("the lock may be held across a suspension");
   std::vector<HeldLock> outer = q.outerMust;
   for (const HeldLock& h : cx.entryHeld) outer.push_back(h);

@@ -23,6 +23,10 @@ struct Row {
   bool init = false;           // construction or destruction
   bool rmw = false, bump = false;
   bool shallow = false;        // a read of a container's own bookkeeping
+  // In a function nobody calls, on its own object or a parameter; `owner` is
+  // the class it is a member of.
+  bool orphan = false;
+  const ClassFact* owner = nullptr;
   bool writes() const { return kind == Eff::Write || kind == Eff::AtomicWrite || kind == Eff::Touch; }
   bool atomic() const { return kind == Eff::AtomicRead || kind == Eff::AtomicWrite; }
 };
