@@ -26,12 +26,15 @@ class ExtractTest : public testing::Test {
  protected:
   void SetUp() override {
     std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    dir_ = fs::temp_directory_path() / ("locktidy-extract-" + name + "-" + std::to_string(getpid()));
+    dir_ =
+        fs::temp_directory_path() / ("locktidy-extract-" + name + "-" + std::to_string(getpid()));
     fs::create_directories(dir_);
   }
   void TearDown() override { fs::remove_all(dir_); }
 
-  void write(const std::string& name, const std::string& text) { std::ofstream(dir_ / name) << text; }
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(dir_ / name) << text;
+  }
 
   ExtractJob job(const std::string& name, std::vector<std::string> flags = {"-std=c++17"}) {
     ExtractJob job;
@@ -85,25 +88,37 @@ class ExtractTest : public testing::Test {
   std::string show(const FunctionFacts& f, const Path& path) {
     std::string text;
     switch (path.root) {
-      case Root::This: text = "this"; break;
-      case Root::Param: text = "param " + std::string(str(f.params.at(path.index).name)); break;
-      case Root::Local: {
-        std::string name(str(f.locals.at(path.index).name));
-        text = name.empty() ? "slot" : name;
-        break;
-      }
-      case Root::Global: {
-        text = "global";
-        for (const GlobalFact& g : facts_.globals)
-          if (g.usr == path.entity) text = "global " + std::string(str(g.name));
-        for (const FunctionFacts& g : facts_.functions)
-          if (g.usr == path.entity) text = "function " + std::string(str(g.name));
-        break;
-      }
-      case Root::Result: text = "result of " + shortName(f.calls.at(path.index).name); break;
-      case Root::Fresh: text = "fresh"; break;
-      case Root::Ret: text = "ret"; break;
-      case Root::Unknown: text = "unknown"; break;
+    case Root::This:
+      text = "this";
+      break;
+    case Root::Param:
+      text = "param " + std::string(str(f.params.at(path.index).name));
+      break;
+    case Root::Local: {
+      std::string name(str(f.locals.at(path.index).name));
+      text = name.empty() ? "slot" : name;
+      break;
+    }
+    case Root::Global: {
+      text = "global";
+      for (const GlobalFact& g : facts_.globals)
+        if (g.usr == path.entity) text = "global " + std::string(str(g.name));
+      for (const FunctionFacts& g : facts_.functions)
+        if (g.usr == path.entity) text = "function " + std::string(str(g.name));
+      break;
+    }
+    case Root::Result:
+      text = "result of " + shortName(f.calls.at(path.index).name);
+      break;
+    case Root::Fresh:
+      text = "fresh";
+      break;
+    case Root::Ret:
+      text = "ret";
+      break;
+    case Root::Unknown:
+      text = "unknown";
+      break;
     }
     for (const Step& step : path.steps) {
       if (step.sel == Sel::Field) text += "." + fieldName(step.field);
@@ -125,23 +140,41 @@ class ExtractTest : public testing::Test {
 
   std::string show(const FunctionFacts& f, const Event& event) {
     switch (event.kind) {
-      case EventKind::Read: return "read " + show(f, event.place);
-      case EventKind::Write: return "write " + show(f, event.place) + " " + std::string(str(event.op));
-      case EventKind::Bind: return "bind " + show(f, event.place) + " <- " + show(f, event.value);
-      case EventKind::Copy: return "copy " + show(f, event.place) + " <- " + show(f, event.value);
-      case EventKind::Return: return "return";
-      case EventKind::EndScope: return "end " + show(f, event.place);
-      case EventKind::Opaque: return "opaque " + std::string(str(event.note));
-      case EventKind::Call: break;
+    case EventKind::Read:
+      return "read " + show(f, event.place);
+    case EventKind::Write:
+      return "write " + show(f, event.place) + " " + std::string(str(event.op));
+    case EventKind::Bind:
+      return "bind " + show(f, event.place) + " <- " + show(f, event.value);
+    case EventKind::Copy:
+      return "copy " + show(f, event.place) + " <- " + show(f, event.value);
+    case EventKind::Return:
+      return "return";
+    case EventKind::EndScope:
+      return "end " + show(f, event.place);
+    case EventKind::Opaque:
+      return "opaque " + std::string(str(event.note));
+    case EventKind::Call:
+      break;
     }
     const Call& call = f.calls.at(event.call);
     std::string text;
     switch (call.kind) {
-      case CallKind::Direct: text = "call "; break;
-      case CallKind::Virtual: text = "virtual "; break;
-      case CallKind::Indirect: text = "indirect " + show(f, call.target); break;
-      case CallKind::Construct: text = "construct "; break;
-      case CallKind::Destroy: text = "destroy "; break;
+    case CallKind::Direct:
+      text = "call ";
+      break;
+    case CallKind::Virtual:
+      text = "virtual ";
+      break;
+    case CallKind::Indirect:
+      text = "indirect " + show(f, call.target);
+      break;
+    case CallKind::Construct:
+      text = "construct ";
+      break;
+    case CallKind::Destroy:
+      text = "destroy ";
+      break;
     }
     text += shortName(call.name) + "(";
     std::string separator;
@@ -190,8 +223,8 @@ struct Cache {
   Mutex mu_; int n_;
 };)");
   EXPECT_THAT(events("Cache::get"),
-              ElementsAre("construct Guard(g; &this.mu_)", "read this.n_", "return", "destroy ~Guard(g)", "end g",
-                          "return", "destroy ~Guard(g)", "end g"));
+              ElementsAre("construct Guard(g; &this.mu_)", "read this.n_", "return",
+                          "destroy ~Guard(g)", "end g", "return", "destroy ~Guard(g)", "end g"));
   const FunctionFacts& get = function("Cache::get");
   EXPECT_EQ(str(get.calls[0].selfType), "Guard<Mutex>");
   EXPECT_EQ(get.calls[0].local, 0u);
@@ -209,12 +242,13 @@ void bound() { const auto& g = make(); ++n; }
 void passed(Guard<Mutex> g);
 void pass() { passed(make()); }
 )");
-  EXPECT_THAT(events("comma"), ElementsAre("construct Guard(slot; &global mu)", "read global n", "write global n ++",
-                                           "destroy ~Guard(slot)"));
-  EXPECT_THAT(events("bound"), ElementsAre("call make()", "bind g <- &result of make", "read global n",
-                                           "write global n ++", "destroy ~Guard(result of make)"));
-  EXPECT_THAT(events("pass"),
-              ElementsAre("call make()", "call passed(result of make)", "destroy ~Guard(result of make)"));
+  EXPECT_THAT(events("comma"), ElementsAre("construct Guard(slot; &global mu)", "read global n",
+                                           "write global n ++", "destroy ~Guard(slot)"));
+  EXPECT_THAT(events("bound"),
+              ElementsAre("call make()", "bind g <- &result of make", "read global n",
+                          "write global n ++", "destroy ~Guard(result of make)"));
+  EXPECT_THAT(events("pass"), ElementsAre("call make()", "call passed(result of make)",
+                                          "destroy ~Guard(result of make)"));
 }
 
 TEST_F(ExtractTest, CopiesThatNobodyMakesAreLeftOutBeforeCxx17) {
@@ -223,7 +257,8 @@ TEST_F(ExtractTest, CopiesThatNobodyMakesAreLeftOutBeforeCxx17) {
 struct G { G(int&); G(G&&); ~G(); };
 G make(int& x) { return G(x); }
 void use(int& x) { G a = make(x); G b = G(x); }
-)", {standard});
+)",
+            {standard});
     EXPECT_THAT(events("make"), ElementsAre("construct G(ret; &param x.*)", "return")) << standard;
     EXPECT_THAT(events("use"), ElementsAre("call make(&param x.*)", "copy a <- result of make",
                                            "construct G(b; &param x.*)", "destroy ~G(b)", "end b",
@@ -238,7 +273,8 @@ struct G { ~G(); int n; G(const G&) = delete; G(int); };
 G make();
 void use() { G g{make()}; }
 )");
-  EXPECT_THAT(events("use"), ElementsAre("call make()", "copy g <- result of make", "destroy ~G(g)", "end g"));
+  EXPECT_THAT(events("use"),
+              ElementsAre("call make()", "copy g <- result of make", "destroy ~G(g)", "end g"));
 }
 
 TEST_F(ExtractTest, DefaultArgumentsHappenWhereTheyAreUsed) {
@@ -250,7 +286,8 @@ void use() {
   f();
 }
 )");
-  EXPECT_THAT(events("use"), ElementsAre("read global n", "construct T(slot; _)", "call f(&slot, _)", "destroy ~T(slot)"));
+  EXPECT_THAT(events("use"), ElementsAre("read global n", "construct T(slot; _)",
+                                         "call f(&slot, _)", "destroy ~T(slot)"));
   const FunctionFacts& use = function("use");
   for (const Block& block : use.blocks)
     for (const Event& event : block.events) EXPECT_EQ(event.loc.line, 6u);
@@ -269,8 +306,9 @@ struct S : Base {
   In in_; int* p_; int& r_; P pair_; int n_ = 7;
 };)");
   EXPECT_THAT(events("S::S"),
-              ElementsAre("construct Base(this; _)", "construct In(this.in_; param p)", "write this.p_ init",
-                          "copy this.p_ <- param p", "bind this.r_ <- &param r.*", "copy this.pair_.q <- param p",
+              ElementsAre("construct Base(this; _)", "construct In(this.in_; param p)",
+                          "write this.p_ init", "copy this.p_ <- param p",
+                          "bind this.r_ <- &param r.*", "copy this.pair_.q <- param p",
                           "write this.pair_ init", "write this.n_ init"));
 }
 
@@ -291,8 +329,9 @@ struct S {
   EXPECT_EQ(body.parent, function("S::run").usr);
   EXPECT_EQ(body.owner, cls("S::(anonymous)::(lambda)").usr);
   EXPECT_THAT(events("S::(anonymous)::(lambda)::operator()"),
-              ElementsAre("read this.this.*.n_", "read this.k", "read this.out.*", "write this.out.* +=",
-                          "read this.this.*.p_", "read this.this.*.p_.*", "return"));
+              ElementsAre("read this.this.*.n_", "read this.k", "read this.out.*",
+                          "write this.out.* +=", "read this.this.*.p_", "read this.this.*.p_.*",
+                          "return"));
   const ClassFact& closure = cls("S::(anonymous)::(lambda)");
   EXPECT_TRUE(closure.isLambda);
   EXPECT_EQ(closure.captures.size(), 3u);
@@ -316,9 +355,9 @@ TEST_F(ExtractTest, RangeForOverMapWithStructuredBinding) {
 std::map<int, long> m;
 long sum() { long s = 0; for (const auto& [k, v] : m) s += v; return s; }
 )");
-  EXPECT_THAT(events("sum"),
-              IsSupersetOf({"bind __range1 <- &global m", "call begin(__range1.*)", "call operator*(__begin1)",
-                            "bind v <- &result of get.*", "read v.*", "write s +=", "call operator++(__begin1)"}));
+  EXPECT_THAT(events("sum"), IsSupersetOf({"bind __range1 <- &global m", "call begin(__range1.*)",
+                                           "call operator*(__begin1)", "bind v <- &result of get.*",
+                                           "read v.*", "write s +=", "call operator++(__begin1)"}));
   EXPECT_TRUE(callNamed("sum", "begin").implicit);
   EXPECT_TRUE(callNamed("sum", "get").implicit);
   EXPECT_EQ(str(callNamed("sum", "begin").name), "std::map::begin");
@@ -329,7 +368,8 @@ TEST_F(ExtractTest, StructuredBindingOfPlainStruct) {
 struct P { int a; int* b; } p;
 void f() { auto& [a, b] = p; a = 1; *b = 2; }
 )");
-  EXPECT_THAT(events("f"), ElementsAre("bind slot <- &global p", "write slot.*.a =", "read slot.*.b", "write slot.*.b.* ="));
+  EXPECT_THAT(events("f"), ElementsAre("bind slot <- &global p",
+                                       "write slot.*.a =", "read slot.*.b", "write slot.*.b.* ="));
 }
 
 TEST_F(ExtractTest, ConditionalOperatorsGoThroughSlots) {
@@ -341,10 +381,13 @@ struct G { G(int&); ~G(); };
 G make();
 void object(bool c) { G g = c ? make() : G(a); }
 )");
-  EXPECT_THAT(events("pick"), ElementsAre("bind slot <- &global a", "bind slot <- &global b", "copy ret <- slot", "return"));
-  EXPECT_THAT(events("lock"), ElementsAre("bind slot <- &param x.*", "bind slot <- &param y.*", "call lock(slot.*)"));
-  EXPECT_THAT(events("object"), testing::UnorderedElementsAre("call make()", "copy g <- result of make",
-                                                             "construct G(g; &global a)", "destroy ~G(g)", "end g"));
+  EXPECT_THAT(events("pick"), ElementsAre("bind slot <- &global a", "bind slot <- &global b",
+                                          "copy ret <- slot", "return"));
+  EXPECT_THAT(events("lock"), ElementsAre("bind slot <- &param x.*", "bind slot <- &param y.*",
+                                          "call lock(slot.*)"));
+  EXPECT_THAT(events("object"),
+              testing::UnorderedElementsAre("call make()", "copy g <- result of make",
+                                            "construct G(g; &global a)", "destroy ~G(g)", "end g"));
 }
 
 TEST_F(ExtractTest, OutParameters) {
@@ -352,8 +395,9 @@ TEST_F(ExtractTest, OutParameters) {
 struct V { int x; };
 void fill(V* out, int& n, const V& in) { out->x = in.x; n = 2; *out = in; }
 )");
-  EXPECT_THAT(events("fill"), ElementsAre("read param in.*.x", "write param out.*.x =", "write param n.* =",
-                                          "read param in.*", "write param out.* =", "copy param out.* <- param in.*"));
+  EXPECT_THAT(events("fill"), ElementsAre("read param in.*.x", "write param out.*.x =",
+                                          "write param n.* =", "read param in.*",
+                                          "write param out.* =", "copy param out.* <- param in.*"));
   const FunctionFacts& fill = function("fill");
   EXPECT_TRUE(fill.params[0].isPtr);
   EXPECT_FALSE(fill.params[0].pointeeConst);
@@ -403,8 +447,10 @@ struct F final : B { void f() override; };
 void dynamic(B& b, B* p) { b.f(); delete p; }
 void exact(D& d, F& f) { D local; local.f(); d.D::f(); f.f(); }
 )");
-  EXPECT_THAT(events("dynamic"), ElementsAre("virtual f(param b.*)", "virtual ~B(param p.*)", "call operator delete(param p)"));
-  EXPECT_THAT(events("exact"), IsSupersetOf({"call f(local)", "call f(param d.*)", "call f(param f.*)"}));
+  EXPECT_THAT(events("dynamic"), ElementsAre("virtual f(param b.*)", "virtual ~B(param p.*)",
+                                             "call operator delete(param p)"));
+  EXPECT_THAT(events("exact"),
+              IsSupersetOf({"call f(local)", "call f(param d.*)", "call f(param f.*)"}));
   EXPECT_EQ(function("D::f").overrides.size(), 1u);
 }
 
@@ -434,7 +480,8 @@ void f(bool b) {
   for (const Block& block : f.blocks)
     if (block.handler)
       for (const Event& event : block.events) handler.push_back(show(f, event));
-  EXPECT_THAT(handler, ElementsAre("bind e <- &slot", "write e.* =", "destroy ~Guard(outer)", "end outer"));
+  EXPECT_THAT(handler,
+              ElementsAre("bind e <- &slot", "write e.* =", "destroy ~Guard(outer)", "end outer"));
   EXPECT_EQ(std::ranges::count(events("f"), "destroy ~Guard(inner)"), 2);
 }
 
@@ -471,7 +518,8 @@ void f(S& s, void (*fp)(int)) {
   EXPECT_THAT(events("f"),
               ElementsAre("bind p <- &function g", "indirect p(_)", "indirect param fp(_)",
                           "bind mp <- &function S::m", "indirect mp(param s.*)",
-                          StartsWith("bind l <- &function (anonymous)::(lambda)::operator()"), "indirect l(_)"));
+                          StartsWith("bind l <- &function (anonymous)::(lambda)::operator()"),
+                          "indirect l(_)"));
   EXPECT_EQ(facts_.addressTaken.size(), 4u);
   EXPECT_THAT(events("(global initializer)"), ElementsAre("bind global table[] <- &function g"));
 }
@@ -483,8 +531,8 @@ alignas(S) char buffer[sizeof(S)];
 void* operator new(decltype(sizeof(0)), void* p) noexcept;
 S* heap(int& x) { S* s = new S(x); return s; }
 )");
-  EXPECT_THAT(events("heap"), ElementsAre("construct S(fresh; &param x.*)", "call operator new()", "bind s <- &fresh",
-                                          "copy ret <- s", "return"));
+  EXPECT_THAT(events("heap"), ElementsAre("construct S(fresh; &param x.*)", "call operator new()",
+                                          "bind s <- &fresh", "copy ret <- s", "return"));
 }
 
 TEST_F(ExtractTest, CFile) {
@@ -498,13 +546,16 @@ static int work(struct node *n, int i) {
   return ({ int t = i; t; });
 }
 int start(void) { return work(head, 1); }
-)", {"-std=c11"}, "a.c");
+)",
+          {"-std=c11"}, "a.c");
   EXPECT_EQ(str(facts_.language), "c11");
   EXPECT_THAT(events("work"),
-              ElementsAre("read param n.*", "copy copy <- param n.*", "write global head =", "copy global head <- param n",
-                          "read param n.*.next", "read param n.*.next.*.v", "write param n.*.next.*.v ++",
-                          "call rmw(&global hits)", "read copy.v", "write param n.*..i =",
-                          "call __atomic_fetch_add(&param n.*.v, _, _)", "opaque asm: pause", "return"));
+              ElementsAre("read param n.*", "copy copy <- param n.*",
+                          "write global head =", "copy global head <- param n",
+                          "read param n.*.next", "read param n.*.next.*.v",
+                          "write param n.*.next.*.v ++", "call rmw(&global hits)", "read copy.v",
+                          "write param n.*..i =", "call __atomic_fetch_add(&param n.*.v, _, _)",
+                          "opaque asm: pause", "return"));
   EXPECT_TRUE(function("work").internal);
 }
 
@@ -515,7 +566,9 @@ struct A(capability("mutex")) Mu { void lock() A(acquire_capability()); bool try
 struct A(scoped_lockable) L { L(Mu* m) A(acquire_capability(m)); ~L() A(release_capability()); };
 struct S { void f() A(requires_capability(mu_)); Mu mu_; int n_ A(guarded_by(mu_)); };
 )");
-  auto attr = [&](const std::vector<AttrFact>& attrs) { return std::string(str(attrs.at(0).kind)); };
+  auto attr = [&](const std::vector<AttrFact>& attrs) {
+    return std::string(str(attrs.at(0).kind));
+  };
   EXPECT_EQ(attr(cls("Mu").attrs), "capability");
   EXPECT_EQ(attr(cls("L").attrs), "scoped_lockable");
   EXPECT_EQ(attr(function("L::L").attrs), "acquire_capability");
@@ -623,7 +676,9 @@ TEST_F(ExtractTest, OverlayReplacesFiles) {
 }
 
 TEST_F(ExtractTest, SameFactsFromTwoRuns) {
-  extract(std::string(kGuard) + "#include <map>\nMutex mu; std::map<int, int> m;\nint f() { Guard<Mutex> g(mu); return m[1]; }\n");
+  extract(std::string(kGuard) +
+          "#include <map>\nMutex mu; std::map<int, int> m;\nint f() { Guard<Mutex> g(mu); return "
+          "m[1]; }\n");
   std::string once = writeFacts(facts_);
   facts_ = extractTu(job("a.cpp"));
   EXPECT_EQ(writeFacts(facts_), once);
@@ -631,11 +686,12 @@ TEST_F(ExtractTest, SameFactsFromTwoRuns) {
 
 TEST_F(ExtractTest, CommandsOfOtherCompilers) {
   std::vector<std::string> dropped;
-  std::vector<std::string> clean =
-      cleanArguments({"ccache", "/usr/bin/g++", "-fno-canonical-system-headers", "-fmade-up-by-gcc", "-MD", "-MF", "x.d",
-                      "-Iinc", "-DX=1", "-std=c++17", "-include-pch", "x.pch", "-o", "x.o", "-c", "a.cpp"},
-                     &dropped);
-  EXPECT_THAT(clean, ElementsAre("/usr/bin/g++", "-I", "inc", "-D", "X=1", "-std=c++17", "-c", "a.cpp"));
+  std::vector<std::string> clean = cleanArguments(
+      {"ccache", "/usr/bin/g++", "-fno-canonical-system-headers", "-fmade-up-by-gcc", "-MD", "-MF",
+       "x.d", "-Iinc", "-DX=1", "-std=c++17", "-include-pch", "x.pch", "-o", "x.o", "-c", "a.cpp"},
+      &dropped);
+  EXPECT_THAT(clean,
+              ElementsAre("/usr/bin/g++", "-I", "inc", "-D", "X=1", "-std=c++17", "-c", "a.cpp"));
   EXPECT_THAT(dropped, Contains("ccache"));
   EXPECT_THAT(dropped, Contains("-fmade-up-by-gcc"));
   EXPECT_THAT(dropped, Contains("-fno-canonical-system-headers"));

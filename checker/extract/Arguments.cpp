@@ -15,7 +15,8 @@ namespace {
 
 bool isLauncher(StringRef program) {
   StringRef name = llvm::sys::path::filename(program);
-  return name == "ccache" || name == "sccache" || name == "distcc" || name == "icecc" || name == "env";
+  return name == "ccache" || name == "sccache" || name == "distcc" || name == "icecc" ||
+         name == "env";
 }
 
 // Options that write files, read another compiler's files, or describe
@@ -24,25 +25,39 @@ bool isUnwanted(const llvm::opt::Option& option) {
   using namespace clang::options;
   unsigned id = option.getID();
   switch (id) {
-    case OPT_o:
-    case OPT_M: case OPT_MM: case OPT_MD: case OPT_MMD: case OPT_MF: case OPT_MT: case OPT_MQ:
-    case OPT_MG: case OPT_MP: case OPT_MJ: case OPT_MV:
-    case OPT_include_pch:
-    case OPT_save_temps: case OPT_save_temps_EQ:
-    case OPT_ftime_trace: case OPT_ftime_trace_EQ:
-    case OPT_gen_cdb_fragment_path:
-    case OPT__serialize_diags:
-    case OPT_fprofile_use_EQ: case OPT_fprofile_instr_use_EQ: case OPT_fprofile_sample_use_EQ:
-      return true;
-    default:
-      return false;
+  case OPT_o:
+  case OPT_M:
+  case OPT_MM:
+  case OPT_MD:
+  case OPT_MMD:
+  case OPT_MF:
+  case OPT_MT:
+  case OPT_MQ:
+  case OPT_MG:
+  case OPT_MP:
+  case OPT_MJ:
+  case OPT_MV:
+  case OPT_include_pch:
+  case OPT_save_temps:
+  case OPT_save_temps_EQ:
+  case OPT_ftime_trace:
+  case OPT_ftime_trace_EQ:
+  case OPT_gen_cdb_fragment_path:
+  case OPT__serialize_diags:
+  case OPT_fprofile_use_EQ:
+  case OPT_fprofile_instr_use_EQ:
+  case OPT_fprofile_sample_use_EQ:
+    return true;
+  default:
+    return false;
   }
 }
 
 // Known to Clang by name only, or with values only GCC takes.
 bool isForeign(StringRef text) {
-  return text == "-Winvalid-pch" || text == "-fno-canonical-system-headers" || text == "-fcanonical-system-headers" ||
-         text.starts_with("-fplugin") || text.starts_with("-specs=") || text.starts_with("-Wp,-M") ||
+  return text == "-Winvalid-pch" || text == "-fno-canonical-system-headers" ||
+         text == "-fcanonical-system-headers" || text.starts_with("-fplugin") ||
+         text.starts_with("-specs=") || text.starts_with("-Wp,-M") ||
          text.starts_with("-fconcepts") || text.starts_with("-fmodules-ts") ||
          text.starts_with("-fdeps-format") || text.starts_with("-fmodule-mapper") ||
          text.starts_with("-fdump-");
@@ -75,7 +90,8 @@ std::vector<std::string> cleanArguments(const std::vector<std::string>& argument
     }
     // -Xclang -include-pch -Xclang FILE
     if (text == "-Xclang" && i + 1 < arguments.size() &&
-        (arguments[i + 1] == "-include-pch" || arguments[i + 1] == "-load" || arguments[i + 1] == "-add-plugin")) {
+        (arguments[i + 1] == "-include-pch" || arguments[i + 1] == "-load" ||
+         arguments[i + 1] == "-add-plugin")) {
       size_t end = std::min(i + 4, arguments.size());
       for (; i < end; ++i) drop(arguments[i]);
       --i;
@@ -85,8 +101,8 @@ std::vector<std::string> cleanArguments(const std::vector<std::string>& argument
   }
   const llvm::opt::OptTable& table = getDriverOptTable();
   unsigned missingIndex = 0, missingCount = 0;
-  llvm::opt::InputArgList parsed =
-      table.ParseArgs(raw, missingIndex, missingCount, llvm::opt::Visibility(clang::options::ClangOption));
+  llvm::opt::InputArgList parsed = table.ParseArgs(
+      raw, missingIndex, missingCount, llvm::opt::Visibility(clang::options::ClangOption));
   for (const llvm::opt::Arg* arg : parsed) {
     const llvm::opt::Option& option = arg->getOption();
     bool unknown = option.getKind() == llvm::opt::Option::UnknownClass;

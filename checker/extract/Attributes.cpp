@@ -76,8 +76,9 @@ std::vector<AttrFact> Unit::attributes(const Decl* decl) {
       add(a->isShared() ? "acquire_shared_capability" : "acquire_capability");
       args(a);
     } else if (auto* a = dyn_cast<ReleaseCapabilityAttr>(attr)) {
-      add(a->isGeneric() ? "release_generic_capability"
-                         : a->isShared() ? "release_shared_capability" : "release_capability");
+      add(a->isGeneric()  ? "release_generic_capability"
+          : a->isShared() ? "release_shared_capability"
+                          : "release_capability");
       args(a);
     } else if (auto* a = dyn_cast<TryAcquireCapabilityAttr>(attr)) {
       add(a->isShared() ? "try_acquire_shared_capability" : "try_acquire_capability");

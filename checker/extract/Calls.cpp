@@ -52,7 +52,8 @@ const CXXMethodDecl* Lowering::lambdaConversion(const CallExpr* call) {
   auto* conversion = dyn_cast_or_null<CXXConversionDecl>(call->getDirectCallee());
   if (!conversion || !conversion->getParent()->isLambda()) return nullptr;
   const CXXMethodDecl* body = conversion->getParent()->getLambdaCallOperator();
-  return body && !body->isDependentContext() && !body->getDescribedFunctionTemplate() ? body : nullptr;
+  return body && !body->isDependentContext() && !body->getDescribedFunctionTemplate() ? body
+                                                                                      : nullptr;
 }
 
 Arg Lowering::argument(const Expr* expr, QualType parameter) {
@@ -80,13 +81,16 @@ Arg Lowering::argument(const Expr* expr, QualType parameter) {
     } else if (auto* variable = dyn_cast<VarDecl>(ref->getDecl());
                variable && bare->getType().isConstQualified() &&
                bare->getType()->isIntegralOrEnumerationType()) {
-      if (auto number = bare->getIntegerConstantExpr(u.ctx)) arg.constant = u.str(llvm::toString(*number, 10));
+      if (auto number = bare->getIntegerConstantExpr(u.ctx))
+        arg.constant = u.str(llvm::toString(*number, 10));
     }
   } else if (isa<UnaryOperator, BinaryOperator, UnaryExprOrTypeTraitExpr>(bare) &&
              bare->getType()->isIntegralOrEnumerationType()) {
-    if (auto number = bare->getIntegerConstantExpr(u.ctx)) arg.constant = u.str(llvm::toString(*number, 10));
+    if (auto number = bare->getIntegerConstantExpr(u.ctx))
+      arg.constant = u.str(llvm::toString(*number, 10));
   }
-  if (!isa<CXXDefaultArgExpr>(expr->IgnoreParens())) arg.text = u.sources.anchor(expr->getSourceRange());
+  if (!isa<CXXDefaultArgExpr>(expr->IgnoreParens()))
+    arg.text = u.sources.anchor(expr->getSourceRange());
   return arg;
 }
 
@@ -130,7 +134,8 @@ void Lowering::storeResult(const Expr* expr, uint32_t id) {
 }
 
 void Lowering::trivialCopy(Path to, Path from, QualType type, bool initializes, const Stmt* at) {
-  bool temporary = from.root == Root::Local && from.steps.empty() && facts.locals[from.index].name == 0;
+  bool temporary =
+      from.root == Root::Local && from.steps.empty() && facts.locals[from.index].name == 0;
   if (!isEmpty(type) && !temporary) read(from, type, at);
   if (!initializes)
     write(to, type, "=", at);
@@ -147,9 +152,10 @@ void Lowering::call(const CallExpr* expr) {
   if (auto* dtor = dyn_cast_or_null<CXXDestructorDecl>(callee); dtor && dtor->isTrivial()) return;
   if (const CXXMethodDecl* body = lambdaConversion(expr))
     return u.addressTaken(body, expr->getBeginLoc(), expr->getType()->getPointeeType());
-  if (const Expr *to, *from; isTrivialAssignment(expr, to, from)) {
+  if (const Expr * to, *from; isTrivialAssignment(expr, to, from)) {
     Path dest = to->getType()->isPointerType() ? deref(pointer(to)) : place(to);
-    return trivialCopy(std::move(dest), place(from), from->getType().getUnqualifiedType(), false, expr);
+    return trivialCopy(std::move(dest), place(from), from->getType().getUnqualifiedType(), false,
+                       expr);
   }
   if (constantInit) return;
 
@@ -169,7 +175,8 @@ void Lowering::call(const CallExpr* expr) {
     nameRange = name;
   }
   if (auto* memberCall = dyn_cast<CXXMemberCallExpr>(expr)) {
-    if (!method || method->isImplicitObjectMemberFunction()) object = memberCall->getImplicitObjectArgument();
+    if (!method || method->isImplicitObjectMemberFunction())
+      object = memberCall->getImplicitObjectArgument();
   } else if (auto* op = dyn_cast<CXXOperatorCallExpr>(expr)) {
     name = op->getOperatorLoc();
     nameRange = SourceRange();
@@ -198,7 +205,8 @@ void Lowering::call(const CallExpr* expr) {
       else
         call.kind = CallKind::Virtual;
     }
-    if (isa<CXXDestructorDecl>(runs) && call.kind == CallKind::Direct) call.kind = CallKind::Destroy;
+    if (isa<CXXDestructorDecl>(runs) && call.kind == CallKind::Direct)
+      call.kind = CallKind::Destroy;
     call.callee = u.function(runs);
     call.name = u.qualifiedName(runs);
     StringRef plain = runs->getIdentifier() ? runs->getName() : "";
@@ -244,7 +252,8 @@ void Lowering::construct(const CXXConstructExpr* expr) {
   Path self = target(expr);
   if (ctor->isTrivial()) {
     if (ctor->isCopyOrMoveConstructor() && expr->getNumArgs() >= 1)
-      return trivialCopy(std::move(self), place(expr->getArg(0)), type.getUnqualifiedType(), true, expr);
+      return trivialCopy(std::move(self), place(expr->getArg(0)), type.getUnqualifiedType(), true,
+                         expr);
     if (expr->requiresZeroInitialization() && self.root == Root::This)
       write(std::move(self), type, "init", expr);
     return;
@@ -258,14 +267,16 @@ void Lowering::construct(const CXXConstructExpr* expr) {
   call.selfType = u.type(type);
   call.resultType = call.selfType;
   for (unsigned i = 0; i < expr->getNumArgs(); ++i)
-    call.args.push_back(argument(expr->getArg(i), i < ctor->getNumParams() ? ctor->getParamDecl(i)->getType() : QualType()));
+    call.args.push_back(argument(
+        expr->getArg(i), i < ctor->getNumParams() ? ctor->getParamDecl(i)->getType() : QualType()));
   SourceLocation name = expr->getLocation();
   SourceRange written;
   if (auto* temporary = dyn_cast<CXXTemporaryObjectExpr>(expr)) {
     TypeLoc loc = temporary->getTypeSourceInfo()->getTypeLoc();
     written = loc.getUnqualifiedLoc().getSourceRange();
   } else if (auto found = plan.functionalCasts.find(expr); found != plan.functionalCasts.end()) {
-    written = found->second->getTypeInfoAsWritten()->getTypeLoc().getUnqualifiedLoc().getSourceRange();
+    written =
+        found->second->getTypeInfoAsWritten()->getTypeLoc().getUnqualifiedLoc().getSourceRange();
   }
   placeCall(call, expr, name, written);
   if (self.root == Root::Local && self.steps.size() <= 1 && facts.locals[self.index].name != 0 &&
@@ -325,13 +336,15 @@ void Lowering::newExpression(const CXXNewExpr* expr) {
     call.name = u.qualifiedName(allocator);
     call.signature = u.type(allocator->getType());
     call.resultType = u.type(allocator->getReturnType());
-    for (const Expr* arg : expr->placement_arguments()) call.args.push_back(argument(arg, QualType()));
+    for (const Expr* arg : expr->placement_arguments())
+      call.args.push_back(argument(arg, QualType()));
     call.implicit = true;
     placeCall(call, expr, expr->getBeginLoc(), SourceRange());
     emitCall(std::move(call), expr);
   }
   const Expr* init = expr->getInitializer();
-  if (init && carriesPointer(expr->getAllocatedType())) bind(deref(pointer(expr)), pointer(init), expr);
+  if (init && carriesPointer(expr->getAllocatedType()))
+    bind(deref(pointer(expr)), pointer(init), expr);
 }
 
 void Lowering::deleteExpression(const CXXDeleteExpr* expr) {
@@ -362,7 +375,8 @@ uint32_t Lowering::destroy(Path self, QualType type, SourceLocation at, bool may
   if (!dtor) return kNone;
   if (array && self.root != Root::Unknown) self.steps.push_back({Sel::Elem, 0, 0});
   Call call;
-  bool exact = !mayOverride || !dtor->isVirtual() || record->hasAttr<FinalAttr>() || dtor->hasAttr<FinalAttr>();
+  bool exact = !mayOverride || !dtor->isVirtual() || record->hasAttr<FinalAttr>() ||
+               dtor->hasAttr<FinalAttr>();
   call.kind = exact ? CallKind::Destroy : CallKind::Virtual;
   call.callee = u.function(dtor);
   call.name = u.qualifiedName(dtor);
@@ -374,7 +388,8 @@ uint32_t Lowering::destroy(Path self, QualType type, SourceLocation at, bool may
   call.resultUnused = true;
   call.implicit = true;
   call.loc = call.nameLoc = u.sources.loc(at.isValid() ? at : fallback);
-  if (call.self.root == Root::Local && facts.locals[call.self.index].name != 0) call.local = call.self.index;
+  if (call.self.root == Root::Local && facts.locals[call.self.index].name != 0)
+    call.local = call.self.index;
   return emitCall(std::move(call), nullptr);
 }
 
@@ -387,7 +402,8 @@ void Lowering::destroyVariable(const VarDecl* variable, SourceLocation at) {
     if (!init) return;
     while (true) {
       const Expr* inner = skipTransparent(init)->skipRValueSubobjectAdjustments();
-      if (auto* temporary = dyn_cast<MaterializeTemporaryExpr>(inner)) inner = temporary->getSubExpr();
+      if (auto* temporary = dyn_cast<MaterializeTemporaryExpr>(inner))
+        inner = temporary->getSubExpr();
       if (inner == init) break;
       init = inner;
     }
@@ -405,8 +421,8 @@ void Lowering::temporaryDestructor(const CXXBindTemporaryExpr* expr) {
   if (plan.elided.count(expr)) return;
   Path self = place(expr->getSubExpr());
   // An object constructed into something with a life of its own dies with that.
-  bool temporary = self.root == Root::Result ||
-                   (self.root == Root::Local && facts.locals[self.index].name == 0);
+  bool temporary =
+      self.root == Root::Result || (self.root == Root::Local && facts.locals[self.index].name == 0);
   auto used = temporaryUsedAt.find(expr);
   SourceLocation at = used == temporaryUsedAt.end() ? expr->getEndLoc() : used->second;
   if (temporary) destroy(std::move(self), expr->getType(), at, false);

@@ -52,15 +52,16 @@ FunctionFacts& Unit::functionFacts(const FunctionDecl* fn) {
     facts.isPure = method->isPureVirtual();
     facts.isFinal = method->hasAttr<FinalAttr>() || method->getParent()->hasAttr<FinalAttr>();
     facts.isLambda = method->getParent()->isLambda();
-    for (const CXXMethodDecl* base : method->overridden_methods()) facts.overrides.push_back(function(base));
+    for (const CXXMethodDecl* base : method->overridden_methods())
+      facts.overrides.push_back(function(base));
   } else {
     facts.isStatic = fn->getStorageClass() == SC_Static;
   }
   facts.internal = !fn->isExternallyVisible();
   facts.isImplicit = fn->isImplicit();
   facts.isDefaulted = fn->isDefaulted();
-  facts.isTemplateInstance = fn->isTemplateInstantiation() ||
-                             fn->getTemplateInstantiationPattern() != nullptr;
+  facts.isTemplateInstance =
+      fn->isTemplateInstantiation() || fn->getTemplateInstantiationPattern() != nullptr;
   facts.isMain = fn->isMain();
   if (auto* proto = fn->getType()->getAs<FunctionProtoType>()) {
     ExceptionSpecificationType spec = proto->getExceptionSpecType();
@@ -240,7 +241,8 @@ void Unit::fillClass(const RecordDecl* record, ClassFact& fact) {
   for (const Decl* decl : record->decls()) {
     if (auto* field = dyn_cast<FieldDecl>(decl); field && !fact.isLambda) {
       fact.fields.push_back(fieldFact(field));
-    } else if (auto* variable = dyn_cast<VarDecl>(decl); variable && variable->isStaticDataMember()) {
+    } else if (auto* variable = dyn_cast<VarDecl>(decl);
+               variable && variable->isStaticDataMember()) {
       fact.fields.push_back(fieldFact(variable));
       global(variable);
     } else if (auto* method = dyn_cast<CXXMethodDecl>(decl)) {

@@ -23,7 +23,8 @@ class Errors : public DiagnosticConsumer {
     SmallString<256> text;
     info.FormatDiagnostic(text);
     if (at.isValid() && info.hasSourceManager()) {
-      PresumedLoc where = info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(at));
+      PresumedLoc where =
+          info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(at));
       if (where.isValid()) {
         first = relativePath(job_.root, job_.directory, where.getFilename()) + ":" +
                 std::to_string(where.getLine()) + ": ";
@@ -97,7 +98,8 @@ IntrusiveRefCntPtr<llvm::vfs::FileSystem> fileSystem(const ExtractJob& job) {
 
 // Arguments of the form @FILE stand for what is in the file.
 std::vector<std::string> expanded(const ExtractJob& job, llvm::vfs::FileSystem& files) {
-  if (std::ranges::none_of(job.arguments, [](const std::string& text) { return StringRef(text).starts_with("@"); }))
+  if (std::ranges::none_of(
+          job.arguments, [](const std::string& text) { return StringRef(text).starts_with("@"); }))
     return job.arguments;
   llvm::BumpPtrAllocator allocator;
   SmallVector<const char*, 64> raw;
@@ -122,13 +124,15 @@ std::string parse(const ExtractJob& job, Errors& errors, Action& action,
   std::vector<const char*> raw;
   for (const std::string& text : arguments) raw.push_back(text.c_str());
   DiagnosticOptions commandOptions;
-  auto commandDiags = CompilerInstance::createDiagnostics(*files, commandOptions, &errors, /*ShouldOwnClient=*/false);
+  auto commandDiags = CompilerInstance::createDiagnostics(*files, commandOptions, &errors,
+                                                          /*ShouldOwnClient=*/false);
   CreateInvocationOptions options;
   options.Diags = commandDiags;
   options.VFS = files;
   options.RecoverOnError = true;
   std::shared_ptr<CompilerInvocation> invocation = createInvocation(raw, std::move(options));
-  if (!invocation) return errors.first.empty() ? "the compile command cannot be understood" : errors.first;
+  if (!invocation)
+    return errors.first.empty() ? "the compile command cannot be understood" : errors.first;
   // What the driver said about flags is not an error of the program.
   errors.count = 0;
   errors.first.clear();
@@ -178,7 +182,8 @@ TuFacts extractTu(const ExtractJob& job) {
       if (StringRef(warning).starts_with("no-thread-safety")) safety = false;
     }
   });
-  if (failure.empty() && !finished) failure = errors.first.empty() ? "no syntax tree" : errors.first;
+  if (failure.empty() && !finished)
+    failure = errors.first.empty() ? "no syntax tree" : errors.first;
   auto str = [&](const std::string& text) -> Str {
     if (text.empty()) return 0;
     for (size_t i = 0; i < facts.strings.size(); ++i)

@@ -7,8 +7,8 @@
 //   Lowering  one body: Clang's CFG to blocks of events
 #pragma once
 
-#include "checker/extract/Pch.h"
 #include "checker/extract/Extract.h"
+#include "checker/extract/Pch.h"
 #include "checker/model/Facts.h"
 #include "checker/model/Interner.h"
 
@@ -27,10 +27,10 @@ using namespace clang;
 // ---------------------------------------------------------------------------
 class Sources {
  public:
-  Sources(SourceManager& manager, const LangOptions& options, TuFacts& facts,
-          Interner& strings, std::string root, std::string directory)
-      : sm(manager), langOpts(options), facts_(facts), strings_(strings),
-        root_(std::move(root)), directory_(std::move(directory)) {}
+  Sources(SourceManager& manager, const LangOptions& options, TuFacts& facts, Interner& strings,
+          std::string root, std::string directory)
+      : sm(manager), langOpts(options), facts_(facts), strings_(strings), root_(std::move(root)),
+        directory_(std::move(directory)) {}
 
   // Fills TuFacts::files; before it is called no location can be made.
   void collectFiles();
@@ -186,7 +186,7 @@ class Unit {
 
 // Not pointers only: anything whose value says where something is.
 bool isPointerLike(QualType type);
-// These, and integers declared as intptr_t or uintptr_t.
+// These, and integers whose declared type is one made to hold addresses.
 bool carriesPointer(QualType type);
 // Strips what changes neither the object nor where it is constructed.
 const Expr* skipTransparent(const Expr* expr);
@@ -310,13 +310,13 @@ class Lowering {
 
   // Paths.cpp
   Path place(const Expr* expr);
-  Value pointer(const Expr* expr);   // of a prvalue that is no class object
-  Value value(const Expr* expr);     // of anything
+  Value pointer(const Expr* expr);  // of a prvalue that is no class object
+  Value value(const Expr* expr);    // of anything
   Path deref(const Value& value);
   Path declPlace(const ValueDecl* decl, const DeclRefExpr* ref);
   Path memberPlace(const MemberExpr* expr);
   Path elementPlace(const ArraySubscriptExpr* expr);
-  Path target(const Expr* expr);     // where a class or array prvalue is constructed
+  Path target(const Expr* expr);  // where a class or array prvalue is constructed
   Str indexName(const Expr* expr);
   bool indexText(const Expr* expr, std::string& out);
   Path field(Path base, const FieldDecl* field);
@@ -338,7 +338,7 @@ class Lowering {
   const FunctionDecl* function;
   Plan plan;
   Block* block = nullptr;
-  SourceLocation usedAt;    // inside a default argument: the call that uses it
+  SourceLocation usedAt;  // inside a default argument: the call that uses it
   llvm::DenseMap<const CXXBindTemporaryExpr*, SourceLocation> temporaryUsedAt;
   SourceLocation fallback;  // for events that nothing written stands for
   bool constantInit = false;

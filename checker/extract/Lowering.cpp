@@ -106,51 +106,53 @@ void Lowering::build(const Decl* decl, Stmt* body) {
 
 void Lowering::element(const CFGElement& element) {
   switch (element.getKind()) {
-    case CFGElement::Statement:
-    case CFGElement::Constructor:
-    case CFGElement::CXXRecordTypedCall:
-      visit(element.castAs<CFGStmt>().getStmt());
-      break;
-    case CFGElement::Initializer:
-      memberInitializer(element.castAs<CFGInitializer>().getInitializer());
-      break;
-    case CFGElement::AutomaticObjectDtor: {
-      auto dtor = element.castAs<CFGAutomaticObjDtor>();
-      const Stmt* trigger = dtor.getTriggerStmt();
-      SourceLocation at = fallback;
-      if (trigger) at = isa<CompoundStmt>(trigger) ? trigger->getEndLoc() : trigger->getBeginLoc();
-      destroyVariable(dtor.getVarDecl(), at);
-      break;
-    }
-    case CFGElement::DeleteDtor: {
-      auto dtor = element.castAs<CFGDeleteDtor>();
-      const CXXDeleteExpr* expr = dtor.getDeleteExpr();
-      Path self = deref(pointer(expr->getArgument()));
-      destroy(std::move(self), u.ctx.getCanonicalTagType(dtor.getCXXRecordDecl()), expr->getBeginLoc(), !expr->isArrayForm());
-      break;
-    }
-    case CFGElement::BaseDtor: {
-      Path self;
-      self.root = Root::This;
-      destroy(std::move(self), element.castAs<CFGBaseDtor>().getBaseSpecifier()->getType(), fallback, false);
-      break;
-    }
-    case CFGElement::MemberDtor: {
-      const FieldDecl* member = element.castAs<CFGMemberDtor>().getFieldDecl();
-      Path self;
-      self.root = Root::This;
-      self.steps.push_back({Sel::Field, u.usr(member), 0});
-      destroy(std::move(self), member->getType(), fallback, false);
-      break;
-    }
-    case CFGElement::TemporaryDtor:
-      temporaryDestructor(element.castAs<CFGTemporaryDtor>().getBindTemporaryExpr());
-      break;
-    case CFGElement::CleanupFunction:
-      cleanupFunction(element.castAs<CFGCleanupFunction>().getVarDecl());
-      break;
-    default:
-      break;
+  case CFGElement::Statement:
+  case CFGElement::Constructor:
+  case CFGElement::CXXRecordTypedCall:
+    visit(element.castAs<CFGStmt>().getStmt());
+    break;
+  case CFGElement::Initializer:
+    memberInitializer(element.castAs<CFGInitializer>().getInitializer());
+    break;
+  case CFGElement::AutomaticObjectDtor: {
+    auto dtor = element.castAs<CFGAutomaticObjDtor>();
+    const Stmt* trigger = dtor.getTriggerStmt();
+    SourceLocation at = fallback;
+    if (trigger) at = isa<CompoundStmt>(trigger) ? trigger->getEndLoc() : trigger->getBeginLoc();
+    destroyVariable(dtor.getVarDecl(), at);
+    break;
+  }
+  case CFGElement::DeleteDtor: {
+    auto dtor = element.castAs<CFGDeleteDtor>();
+    const CXXDeleteExpr* expr = dtor.getDeleteExpr();
+    Path self = deref(pointer(expr->getArgument()));
+    destroy(std::move(self), u.ctx.getCanonicalTagType(dtor.getCXXRecordDecl()),
+            expr->getBeginLoc(), !expr->isArrayForm());
+    break;
+  }
+  case CFGElement::BaseDtor: {
+    Path self;
+    self.root = Root::This;
+    destroy(std::move(self), element.castAs<CFGBaseDtor>().getBaseSpecifier()->getType(), fallback,
+            false);
+    break;
+  }
+  case CFGElement::MemberDtor: {
+    const FieldDecl* member = element.castAs<CFGMemberDtor>().getFieldDecl();
+    Path self;
+    self.root = Root::This;
+    self.steps.push_back({Sel::Field, u.usr(member), 0});
+    destroy(std::move(self), member->getType(), fallback, false);
+    break;
+  }
+  case CFGElement::TemporaryDtor:
+    temporaryDestructor(element.castAs<CFGTemporaryDtor>().getBindTemporaryExpr());
+    break;
+  case CFGElement::CleanupFunction:
+    cleanupFunction(element.castAs<CFGCleanupFunction>().getVarDecl());
+    break;
+  default:
+    break;
   }
 }
 
@@ -233,7 +235,8 @@ Branch Lowering::condition(const Expr* expr) {
     }
     if (auto* call = dyn_cast<CallExpr>(expr)) {
       unsigned builtin = call->getBuiltinCallee();
-      if (builtin == Builtin::BI__builtin_expect || builtin == Builtin::BI__builtin_expect_with_probability) {
+      if (builtin == Builtin::BI__builtin_expect ||
+          builtin == Builtin::BI__builtin_expect_with_probability) {
         expr = call->getArg(0);
         continue;
       }

@@ -74,14 +74,16 @@ std::string Unit::ownUsr(const Decl* decl) {
     outer = strings.text(usr(cast<Decl>(context)));
   } else if (auto* space = dyn_cast<NamespaceDecl>(context)) {
     outer = strings.text(qualifiedName(space));
-    if (space->isInAnonymousNamespace()) outer += "@" + sources.relative(sources.sm.getFilename(
-        sources.sm.getExpansionLoc(decl->getLocation())));
+    if (space->isInAnonymousNamespace())
+      outer += "@" + sources.relative(
+                         sources.sm.getFilename(sources.sm.getExpansionLoc(decl->getLocation())));
   }
   auto at = [&] { return sources.position(decl->getLocation()); };
 
   if (auto* record = dyn_cast<CXXRecordDecl>(decl); record && record->isLambda()) {
     std::string index;
-    if (record->getLocation().isMacroID()) index = (llvm::Twine("#") + llvm::Twine(record->getLambdaIndexInContext())).str();
+    if (record->getLocation().isMacroID())
+      index = (llvm::Twine("#") + llvm::Twine(record->getLambdaIndexInContext())).str();
     return (llvm::Twine("lambda@") + at() + index + "@" + outer).str();
   }
   if (auto* tag = dyn_cast<TagDecl>(decl)) {
@@ -93,7 +95,8 @@ std::string Unit::ownUsr(const Decl* decl) {
   }
   if (auto* field = dyn_cast<FieldDecl>(decl)) {
     auto* parent = dyn_cast<CXXRecordDecl>(field->getParent());
-    if (parent && parent->isLambda()) return outer + "@cap" + std::to_string(field->getFieldIndex());
+    if (parent && parent->isLambda())
+      return outer + "@cap" + std::to_string(field->getFieldIndex());
     if (!field->getIdentifier()) return outer + "@unnamed" + std::to_string(field->getFieldIndex());
     return outer + "@FI@" + field->getName().str();
   }
@@ -144,7 +147,8 @@ Str Unit::usr(const Decl* decl) {
 
 std::string Unit::baseName(const NamedDecl* decl) {
   if (auto* ctor = dyn_cast<CXXConstructorDecl>(decl)) return baseName(ctor->getParent());
-  if (auto* dtor = dyn_cast<CXXDestructorDecl>(decl)) return (llvm::Twine("~") + baseName(dtor->getParent())).str();
+  if (auto* dtor = dyn_cast<CXXDestructorDecl>(decl))
+    return (llvm::Twine("~") + baseName(dtor->getParent())).str();
   if (auto* conversion = dyn_cast<CXXConversionDecl>(decl))
     return (llvm::Twine("operator ") + typeName(conversion->getConversionType())).str();
   if (auto* record = dyn_cast<CXXRecordDecl>(decl); record && record->isLambda()) return "(lambda)";
@@ -184,27 +188,28 @@ Str Unit::qualifiedName(const NamedDecl* decl) {
 
 std::string Unit::printArgument(const TemplateArgument& arg) {
   switch (arg.getKind()) {
-    case TemplateArgument::Type:
-      return typeName(arg.getAsType());
-    case TemplateArgument::Integral: {
-      if (arg.getIntegralType()->isBooleanType()) return arg.getAsIntegral().getBoolValue() ? "true" : "false";
-      return llvm::toString(arg.getAsIntegral(), 10);
-    }
-    case TemplateArgument::NullPtr:
-      return "nullptr";
-    case TemplateArgument::Declaration:
-      return (llvm::Twine("&") + strings.text(qualifiedName(arg.getAsDecl()))).str();
-    case TemplateArgument::Template:
-    case TemplateArgument::TemplateExpansion:
-      if (auto* decl = arg.getAsTemplateOrTemplatePattern().getAsTemplateDecl())
-        return strings.text(qualifiedName(decl));
-      [[fallthrough]];
-    default: {
-      std::string text;
-      llvm::raw_string_ostream out(text);
-      arg.print(policy, out, /*IncludeType=*/true);
-      return text;
-    }
+  case TemplateArgument::Type:
+    return typeName(arg.getAsType());
+  case TemplateArgument::Integral: {
+    if (arg.getIntegralType()->isBooleanType())
+      return arg.getAsIntegral().getBoolValue() ? "true" : "false";
+    return llvm::toString(arg.getAsIntegral(), 10);
+  }
+  case TemplateArgument::NullPtr:
+    return "nullptr";
+  case TemplateArgument::Declaration:
+    return (llvm::Twine("&") + strings.text(qualifiedName(arg.getAsDecl()))).str();
+  case TemplateArgument::Template:
+  case TemplateArgument::TemplateExpansion:
+    if (auto* decl = arg.getAsTemplateOrTemplatePattern().getAsTemplateDecl())
+      return strings.text(qualifiedName(decl));
+    [[fallthrough]];
+  default: {
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    arg.print(policy, out, /*IncludeType=*/true);
+    return text;
+  }
   }
 }
 
@@ -233,7 +238,8 @@ std::string Unit::scope(const DeclContext* context, bool withFile) {
     if (!space->isAnonymousNamespace()) return outer + space->getName().str() + "::";
     if (!withFile) return outer + "(anonymous namespace)::";
     SourceLocation at = sources.sm.getExpansionLoc(space->getLocation());
-    return outer + "(anonymous namespace in " + sources.relative(sources.sm.getFilename(at)) + ")::";
+    return outer + "(anonymous namespace in " + sources.relative(sources.sm.getFilename(at)) +
+           ")::";
   }
   if (auto* tag = dyn_cast<TagDecl>(context)) return className(tag) + "::";
   if (auto* fn = dyn_cast<FunctionDecl>(context)) {
@@ -241,7 +247,8 @@ std::string Unit::scope(const DeclContext* context, bool withFile) {
     if (method && method->getParent()->isLambda()) return className(method->getParent()) + "::";
     // C has no overloads, and its parameter lists may declare the very type
     // whose scope is asked for.
-    if (!ctx.getLangOpts().CPlusPlus || llvm::is_contained(displaying_, fn)) return baseName(fn) + "()::";
+    if (!ctx.getLangOpts().CPlusPlus || llvm::is_contained(displaying_, fn))
+      return baseName(fn) + "()::";
     return display(fn) + "::";
   }
   return scope(context->getParent(), withFile);

@@ -35,9 +35,12 @@ const Expr* lastExpr(const StmtExpr* expr) {
 
 Path Lowering::deref(const Value& value) {
   switch (value.kind) {
-    case ValueKind::Bind: return value.path;
-    case ValueKind::Copy: return step(value.path, {Sel::Deref, 0, 0});
-    case ValueKind::None: return Path();
+  case ValueKind::Bind:
+    return value.path;
+  case ValueKind::Copy:
+    return step(value.path, {Sel::Deref, 0, 0});
+  case ValueKind::None:
+    return Path();
   }
   return Path();
 }
@@ -55,7 +58,8 @@ Path Lowering::closure() {
 
 const FieldDecl* Lowering::captureOf(const ValueDecl* decl) {
   if (auto found = captures.find(decl); found != captures.end()) return found->second;
-  if (auto found = captures.find(cast<ValueDecl>(decl->getCanonicalDecl())); found != captures.end())
+  if (auto found = captures.find(cast<ValueDecl>(decl->getCanonicalDecl()));
+      found != captures.end())
     return found->second;
   return nullptr;
 }
@@ -101,7 +105,8 @@ Path Lowering::memberPlace(const MemberExpr* expr) {
 
 Path Lowering::elementPlace(const ArraySubscriptExpr* expr) {
   const Expr* base = expr->getBase()->IgnoreParens();
-  if (auto* cast = dyn_cast<ImplicitCastExpr>(base); cast && cast->getCastKind() == CK_ArrayToPointerDecay) {
+  if (auto* cast = dyn_cast<ImplicitCastExpr>(base);
+      cast && cast->getCastKind() == CK_ArrayToPointerDecay) {
     if (isStringLike(cast->getSubExpr())) return rooted(Root::Local, plan.slot(cast->getSubExpr()));
     return step(place(cast->getSubExpr()), {Sel::Elem, 0, indexName(expr->getIdx())});
   }
@@ -123,14 +128,16 @@ bool Lowering::indexText(const Expr* expr, std::string& out) {
       return true;
     }
     auto* variable = dyn_cast<VarDecl>(ref->getDecl());
-    if (!variable || variable->getType()->isReferenceType() || !plan.isStable(variable)) return false;
+    if (!variable || variable->getType()->isReferenceType() || !plan.isStable(variable))
+      return false;
     if (variable->hasGlobalStorage() && !variable->getType().isConstQualified()) return false;
     out += variable->getName();
     // Two variables of one name in one function differ in where they are.
     out += "@" + std::to_string(u.sources.loc(variable->getLocation()).offset);
     return true;
   }
-  if (auto* op = dyn_cast<BinaryOperator>(expr); op && !op->isAssignmentOp() && !op->isLogicalOp()) {
+  if (auto* op = dyn_cast<BinaryOperator>(expr);
+      op && !op->isAssignmentOp() && !op->isLogicalOp()) {
     out += "(";
     if (!indexText(op->getLHS(), out)) return false;
     out += op->getOpcodeStr();
@@ -169,73 +176,74 @@ Path Lowering::place(const Expr* original) {
     return path;
   }
   switch (expr->getStmtClass()) {
-    case Stmt::DeclRefExprClass: {
-      auto* ref = cast<DeclRefExpr>(expr);
-      return declPlace(ref->getDecl(), ref);
-    }
-    case Stmt::MemberExprClass:
-      return memberPlace(cast<MemberExpr>(expr));
-    case Stmt::ArraySubscriptExprClass:
-      return elementPlace(cast<ArraySubscriptExpr>(expr));
-    case Stmt::ExtVectorElementExprClass:
-      return place(cast<ExtVectorElementExpr>(expr)->getBase());
-    case Stmt::UnaryOperatorClass: {
-      auto* op = cast<UnaryOperator>(expr);
-      if (op->getOpcode() == UO_Deref) return deref(pointer(op->getSubExpr()));
-      return place(op->getSubExpr());
-    }
-    case Stmt::BinaryOperatorClass:
-    case Stmt::CompoundAssignOperatorClass: {
-      auto* op = cast<BinaryOperator>(expr);
-      if (op->isAssignmentOp()) return place(op->getLHS());
-      if (op->getOpcode() == BO_Comma) return place(op->getRHS());
-      return Path();  // a member chosen by a pointer to member
-    }
-    case Stmt::ConditionalOperatorClass:
-    case Stmt::BinaryConditionalOperatorClass: {
-      Path path = rooted(Root::Local, plan.slot(expr));
-      return expr->isGLValue() ? step(std::move(path), {Sel::Deref, 0, 0}) : path;
-    }
-    case Stmt::MaterializeTemporaryExprClass: {
-      auto* inner = cast<MaterializeTemporaryExpr>(expr)->getSubExpr();
-      if (inner->getType()->isRecordType() || inner->getType()->isArrayType()) return place(inner);
-      return rooted(Root::Local, plan.slot(expr));
-    }
-    case Stmt::CXXConstructExprClass:
-    case Stmt::CXXTemporaryObjectExprClass: {
-      auto* made = cast<CXXConstructExpr>(expr);
-      if (made->isElidable() && made->getNumArgs() >= 1) return place(made->getArg(0));
-      return target(expr);
-    }
-    case Stmt::InitListExprClass: {
-      auto* list = cast<InitListExpr>(expr);
-      if (list->isTransparent() || (list->isGLValue() && list->getNumInits() == 1))
-        return place(list->getInit(0));
-      return target(list->isSyntacticForm() && list->getSemanticForm() ? list->getSemanticForm() : list);
-    }
-    case Stmt::StmtExprClass:
-      if (const Expr* last = lastExpr(cast<StmtExpr>(expr))) return place(last);
-      return Path();
-    case Stmt::CallExprClass:
-    case Stmt::CXXMemberCallExprClass:
-    case Stmt::CXXOperatorCallExprClass:
-    case Stmt::UserDefinedLiteralClass: {
-      auto* call = cast<CallExpr>(expr);
-      if (const Expr *to, *from; isTrivialAssignment(call, to, from))
-        return to->getType()->isPointerType() ? deref(pointer(to)) : place(to);
-      auto found = callIds.find(call);
-      if (found == callIds.end()) return Path();
-      Path path = rooted(Root::Result, found->second);
-      return expr->isGLValue() ? step(std::move(path), {Sel::Deref, 0, 0}) : path;
-    }
-    case Stmt::PseudoObjectExprClass:
-      if (const Expr* result = cast<PseudoObjectExpr>(expr)->getResultExpr()) return place(result);
-      return Path();
-    case Stmt::ObjCMessageExprClass:
-    case Stmt::VAArgExprClass:
-      return Path();
-    default:
-      break;
+  case Stmt::DeclRefExprClass: {
+    auto* ref = cast<DeclRefExpr>(expr);
+    return declPlace(ref->getDecl(), ref);
+  }
+  case Stmt::MemberExprClass:
+    return memberPlace(cast<MemberExpr>(expr));
+  case Stmt::ArraySubscriptExprClass:
+    return elementPlace(cast<ArraySubscriptExpr>(expr));
+  case Stmt::ExtVectorElementExprClass:
+    return place(cast<ExtVectorElementExpr>(expr)->getBase());
+  case Stmt::UnaryOperatorClass: {
+    auto* op = cast<UnaryOperator>(expr);
+    if (op->getOpcode() == UO_Deref) return deref(pointer(op->getSubExpr()));
+    return place(op->getSubExpr());
+  }
+  case Stmt::BinaryOperatorClass:
+  case Stmt::CompoundAssignOperatorClass: {
+    auto* op = cast<BinaryOperator>(expr);
+    if (op->isAssignmentOp()) return place(op->getLHS());
+    if (op->getOpcode() == BO_Comma) return place(op->getRHS());
+    return Path();  // a member chosen by a pointer to member
+  }
+  case Stmt::ConditionalOperatorClass:
+  case Stmt::BinaryConditionalOperatorClass: {
+    Path path = rooted(Root::Local, plan.slot(expr));
+    return expr->isGLValue() ? step(std::move(path), {Sel::Deref, 0, 0}) : path;
+  }
+  case Stmt::MaterializeTemporaryExprClass: {
+    auto* inner = cast<MaterializeTemporaryExpr>(expr)->getSubExpr();
+    if (inner->getType()->isRecordType() || inner->getType()->isArrayType()) return place(inner);
+    return rooted(Root::Local, plan.slot(expr));
+  }
+  case Stmt::CXXConstructExprClass:
+  case Stmt::CXXTemporaryObjectExprClass: {
+    auto* made = cast<CXXConstructExpr>(expr);
+    if (made->isElidable() && made->getNumArgs() >= 1) return place(made->getArg(0));
+    return target(expr);
+  }
+  case Stmt::InitListExprClass: {
+    auto* list = cast<InitListExpr>(expr);
+    if (list->isTransparent() || (list->isGLValue() && list->getNumInits() == 1))
+      return place(list->getInit(0));
+    return target(list->isSyntacticForm() && list->getSemanticForm() ? list->getSemanticForm()
+                                                                     : list);
+  }
+  case Stmt::StmtExprClass:
+    if (const Expr* last = lastExpr(cast<StmtExpr>(expr))) return place(last);
+    return Path();
+  case Stmt::CallExprClass:
+  case Stmt::CXXMemberCallExprClass:
+  case Stmt::CXXOperatorCallExprClass:
+  case Stmt::UserDefinedLiteralClass: {
+    auto* call = cast<CallExpr>(expr);
+    if (const Expr * to, *from; isTrivialAssignment(call, to, from))
+      return to->getType()->isPointerType() ? deref(pointer(to)) : place(to);
+    auto found = callIds.find(call);
+    if (found == callIds.end()) return Path();
+    Path path = rooted(Root::Result, found->second);
+    return expr->isGLValue() ? step(std::move(path), {Sel::Deref, 0, 0}) : path;
+  }
+  case Stmt::PseudoObjectExprClass:
+    if (const Expr* result = cast<PseudoObjectExpr>(expr)->getResultExpr()) return place(result);
+    return Path();
+  case Stmt::ObjCMessageExprClass:
+  case Stmt::VAArgExprClass:
+    return Path();
+  default:
+    break;
   }
   if (auto* cast = dyn_cast<CastExpr>(expr)) {
     if (expr->isGLValue() || expr->getType()->isRecordType()) return place(cast->getSubExpr());
@@ -253,139 +261,147 @@ Value Lowering::pointer(const Expr* original) {
   if (auto* cast = dyn_cast<CastExpr>(expr)) {
     const Expr* inner = cast->getSubExpr();
     switch (cast->getCastKind()) {
-      case CK_LValueToRValue:
-        return carriesPointer(type) || type->isRecordType() ? copied(place(inner)) : Value();
-      case CK_ArrayToPointerDecay:
-        if (isStringLike(inner)) return Value();
-        return bound(step(place(inner), {Sel::Elem, 0, 0}));
-      case CK_FunctionToPointerDecay: {
-        Path path = place(inner);
-        // `*f` of a function pointer decays to f again.
-        if (!path.steps.empty() && path.steps.back().sel == Sel::Deref) {
-          path.steps.pop_back();
-          return copied(std::move(path));
-        }
-        return bound(std::move(path));
+    case CK_LValueToRValue:
+      return carriesPointer(type) || type->isRecordType() ? copied(place(inner)) : Value();
+    case CK_ArrayToPointerDecay:
+      if (isStringLike(inner)) return Value();
+      return bound(step(place(inner), {Sel::Elem, 0, 0}));
+    case CK_FunctionToPointerDecay: {
+      Path path = place(inner);
+      // `*f` of a function pointer decays to f again.
+      if (!path.steps.empty() && path.steps.back().sel == Sel::Deref) {
+        path.steps.pop_back();
+        return copied(std::move(path));
       }
-      case CK_NullToPointer:
-      case CK_NullToMemberPointer:
-      case CK_ToVoid:
-        return Value();
-      case CK_IntegralToPointer: {
-        Value held = pointer(inner);
-        if (held.kind != ValueKind::None) return held;
-        // A number too narrow for an address is a number in disguise.
-        const Expr* number = inner->IgnoreParenCasts();
-        if (u.ctx.getTypeSize(number->getType()) < u.ctx.getTypeSize(type)) return Value();
-        return skipTransparent(inner)->isIntegerConstantExpr(u.ctx) ? Value() : bound(Path());
-      }
-      default:
-        if (inner->isGLValue() && carriesPointer(type)) return copied(place(inner));
-        return inner->isGLValue() ? Value() : pointer(inner);
+      return bound(std::move(path));
+    }
+    case CK_NullToPointer:
+    case CK_NullToMemberPointer:
+    case CK_ToVoid:
+      return Value();
+    case CK_IntegralToPointer: {
+      Value held = pointer(inner);
+      if (held.kind != ValueKind::None) return held;
+      // A number too narrow for an address is a number in disguise.
+      const Expr* number = inner->IgnoreParenCasts();
+      if (u.ctx.getTypeSize(number->getType()) < u.ctx.getTypeSize(type)) return Value();
+      return skipTransparent(inner)->isIntegerConstantExpr(u.ctx) ? Value() : bound(Path());
+    }
+    default:
+      if (inner->isGLValue() && carriesPointer(type)) return copied(place(inner));
+      return inner->isGLValue() ? Value() : pointer(inner);
     }
   }
   switch (expr->getStmtClass()) {
-    case Stmt::CXXThisExprClass:
-      if (thisCapture) {
-        Path path = step(closure(), {Sel::Field, u.usr(thisCapture), 0});
-        return isPointerLike(thisCapture->getType()) ? copied(std::move(path)) : bound(std::move(path));
-      }
-      return bound(rooted(Root::This));
-    case Stmt::UnaryOperatorClass: {
-      auto* op = cast<UnaryOperator>(expr);
-      switch (op->getOpcode()) {
-        case UO_AddrOf: {
-          const Expr* inner = skipTransparent(op->getSubExpr());
-          if (auto* ref = dyn_cast<DeclRefExpr>(inner); ref && isa<FieldDecl, IndirectFieldDecl>(ref->getDecl()))
-            return Value();  // a pointer to data member points to nothing yet
-          if (isStringLike(inner)) return Value();
-          return bound(place(inner));
-        }
-        case UO_PostInc: case UO_PostDec: case UO_PreInc: case UO_PreDec:
-          return carriesPointer(type) ? copied(place(op->getSubExpr())) : Value();
-        case UO_Plus: case UO_Minus: case UO_Not: case UO_Extension:
-          return pointer(op->getSubExpr());
-        default:
-          return Value();
-      }
+  case Stmt::CXXThisExprClass:
+    if (thisCapture) {
+      Path path = step(closure(), {Sel::Field, u.usr(thisCapture), 0});
+      return isPointerLike(thisCapture->getType()) ? copied(std::move(path))
+                                                   : bound(std::move(path));
     }
-    case Stmt::BinaryOperatorClass:
-    case Stmt::CompoundAssignOperatorClass: {
-      auto* op = cast<BinaryOperator>(expr);
-      if (op->isAssignmentOp()) return carriesPointer(type) ? copied(place(op->getLHS())) : Value();
-      if (op->getOpcode() == BO_Comma) return pointer(op->getRHS());
-      if (op->isAdditiveOp() || op->isBitwiseOp()) {
-        Value left = pointer(op->getLHS());
-        // The difference of two pointers is a number.
-        if (left.kind != ValueKind::None)
-          return op->getRHS()->getType()->isPointerType() ? Value() : left;
-        return pointer(op->getRHS());
-      }
-      if (op->isPtrMemOp() && isPointerLike(type)) return bound(Path());
-      return Value();
+    return bound(rooted(Root::This));
+  case Stmt::UnaryOperatorClass: {
+    auto* op = cast<UnaryOperator>(expr);
+    switch (op->getOpcode()) {
+    case UO_AddrOf: {
+      const Expr* inner = skipTransparent(op->getSubExpr());
+      if (auto* ref = dyn_cast<DeclRefExpr>(inner);
+          ref && isa<FieldDecl, IndirectFieldDecl>(ref->getDecl()))
+        return Value();  // a pointer to data member points to nothing yet
+      if (isStringLike(inner)) return Value();
+      return bound(place(inner));
     }
-    case Stmt::ConditionalOperatorClass:
-    case Stmt::BinaryConditionalOperatorClass:
-      return carriesPointer(type) ? copied(rooted(Root::Local, plan.slot(expr))) : Value();
-    case Stmt::CallExprClass:
-    case Stmt::CXXMemberCallExprClass:
-    case Stmt::CXXOperatorCallExprClass:
-    case Stmt::UserDefinedLiteralClass: {
-      auto* call = cast<CallExpr>(expr);
-      switch (call->getBuiltinCallee()) {
-        case Builtin::BI__builtin_expect:
-        case Builtin::BI__builtin_expect_with_probability:
-        case Builtin::BI__builtin_assume_aligned:
-        case Builtin::BI__builtin_launder:
-          return pointer(call->getArg(0));
-        case Builtin::BI__builtin_addressof:
-          return bound(place(call->getArg(0)));
-        default:
-          break;
-      }
-      if (!carriesPointer(type)) return Value();
-      if (const CXXMethodDecl* body = lambdaConversion(call)) {
-        Path path = rooted(Root::Global);
-        path.entity = u.function(body);
-        return bound(std::move(path));
-      }
-      auto found = callIds.find(call);
-      return found == callIds.end() ? bound(Path()) : copied(rooted(Root::Result, found->second));
-    }
-    case Stmt::AtomicExprClass: {
-      auto found = callIds.find(expr);
-      if (!carriesPointer(type)) return Value();
-      return found == callIds.end() ? bound(Path()) : copied(rooted(Root::Result, found->second));
-    }
-    case Stmt::CXXNewExprClass: {
-      auto* made = cast<CXXNewExpr>(expr);
-      if (made->getNumPlacementArgs() == 1 && made->getOperatorNew() &&
-          made->getOperatorNew()->isReservedGlobalPlacementOperator())
-        return pointer(made->getPlacementArg(0));
-      auto found = plan.fresh.find(made);
-      if (found == plan.fresh.end()) return bound(Path());
-      Path path = rooted(Root::Fresh, found->second);
-      return bound(made->isArray() ? step(std::move(path), {Sel::Elem, 0, 0}) : path);
-    }
-    case Stmt::InitListExprClass: {
-      auto* list = cast<InitListExpr>(expr);
-      return list->getNumInits() == 1 ? pointer(list->getInit(0)) : Value();
-    }
-    case Stmt::StmtExprClass:
-      if (const Expr* last = lastExpr(cast<StmtExpr>(expr))) return value(last);
-      return Value();
-    case Stmt::CXXNullPtrLiteralExprClass:
-    case Stmt::GNUNullExprClass:
-    case Stmt::CXXScalarValueInitExprClass:
-    case Stmt::ImplicitValueInitExprClass:
-    case Stmt::AddrLabelExprClass:
-    case Stmt::SourceLocExprClass:
-      return Value();
-    case Stmt::PseudoObjectExprClass:
-      if (const Expr* result = cast<PseudoObjectExpr>(expr)->getResultExpr()) return pointer(result);
-      return Value();
+    case UO_PostInc:
+    case UO_PostDec:
+    case UO_PreInc:
+    case UO_PreDec:
+      return carriesPointer(type) ? copied(place(op->getSubExpr())) : Value();
+    case UO_Plus:
+    case UO_Minus:
+    case UO_Not:
+    case UO_Extension:
+      return pointer(op->getSubExpr());
     default:
-      return isPointerLike(type) ? bound(Path()) : Value();
+      return Value();
+    }
+  }
+  case Stmt::BinaryOperatorClass:
+  case Stmt::CompoundAssignOperatorClass: {
+    auto* op = cast<BinaryOperator>(expr);
+    if (op->isAssignmentOp()) return carriesPointer(type) ? copied(place(op->getLHS())) : Value();
+    if (op->getOpcode() == BO_Comma) return pointer(op->getRHS());
+    if (op->isAdditiveOp() || op->isBitwiseOp()) {
+      Value left = pointer(op->getLHS());
+      // The difference of two pointers is a number.
+      if (left.kind != ValueKind::None)
+        return op->getRHS()->getType()->isPointerType() ? Value() : left;
+      return pointer(op->getRHS());
+    }
+    if (op->isPtrMemOp() && isPointerLike(type)) return bound(Path());
+    return Value();
+  }
+  case Stmt::ConditionalOperatorClass:
+  case Stmt::BinaryConditionalOperatorClass:
+    return carriesPointer(type) ? copied(rooted(Root::Local, plan.slot(expr))) : Value();
+  case Stmt::CallExprClass:
+  case Stmt::CXXMemberCallExprClass:
+  case Stmt::CXXOperatorCallExprClass:
+  case Stmt::UserDefinedLiteralClass: {
+    auto* call = cast<CallExpr>(expr);
+    switch (call->getBuiltinCallee()) {
+    case Builtin::BI__builtin_expect:
+    case Builtin::BI__builtin_expect_with_probability:
+    case Builtin::BI__builtin_assume_aligned:
+    case Builtin::BI__builtin_launder:
+      return pointer(call->getArg(0));
+    case Builtin::BI__builtin_addressof:
+      return bound(place(call->getArg(0)));
+    default:
+      break;
+    }
+    if (!carriesPointer(type)) return Value();
+    if (const CXXMethodDecl* body = lambdaConversion(call)) {
+      Path path = rooted(Root::Global);
+      path.entity = u.function(body);
+      return bound(std::move(path));
+    }
+    auto found = callIds.find(call);
+    return found == callIds.end() ? bound(Path()) : copied(rooted(Root::Result, found->second));
+  }
+  case Stmt::AtomicExprClass: {
+    auto found = callIds.find(expr);
+    if (!carriesPointer(type)) return Value();
+    return found == callIds.end() ? bound(Path()) : copied(rooted(Root::Result, found->second));
+  }
+  case Stmt::CXXNewExprClass: {
+    auto* made = cast<CXXNewExpr>(expr);
+    if (made->getNumPlacementArgs() == 1 && made->getOperatorNew() &&
+        made->getOperatorNew()->isReservedGlobalPlacementOperator())
+      return pointer(made->getPlacementArg(0));
+    auto found = plan.fresh.find(made);
+    if (found == plan.fresh.end()) return bound(Path());
+    Path path = rooted(Root::Fresh, found->second);
+    return bound(made->isArray() ? step(std::move(path), {Sel::Elem, 0, 0}) : path);
+  }
+  case Stmt::InitListExprClass: {
+    auto* list = cast<InitListExpr>(expr);
+    return list->getNumInits() == 1 ? pointer(list->getInit(0)) : Value();
+  }
+  case Stmt::StmtExprClass:
+    if (const Expr* last = lastExpr(cast<StmtExpr>(expr))) return value(last);
+    return Value();
+  case Stmt::CXXNullPtrLiteralExprClass:
+  case Stmt::GNUNullExprClass:
+  case Stmt::CXXScalarValueInitExprClass:
+  case Stmt::ImplicitValueInitExprClass:
+  case Stmt::AddrLabelExprClass:
+  case Stmt::SourceLocExprClass:
+    return Value();
+  case Stmt::PseudoObjectExprClass:
+    if (const Expr* result = cast<PseudoObjectExpr>(expr)->getResultExpr()) return pointer(result);
+    return Value();
+  default:
+    return isPointerLike(type) ? bound(Path()) : Value();
   }
 }
 
@@ -393,7 +409,8 @@ Value Lowering::value(const Expr* expr) {
   if (expr->isGLValue()) return isStringLike(expr) ? Value() : bound(place(expr));
   const Expr* inner = skipTransparent(expr);
   if (inner->isGLValue()) return bound(place(inner));
-  if (inner->getType()->isRecordType() || inner->getType()->isArrayType()) return copied(place(inner));
+  if (inner->getType()->isRecordType() || inner->getType()->isArrayType())
+    return copied(place(inner));
   return pointer(inner);
 }
 

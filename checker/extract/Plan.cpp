@@ -30,12 +30,18 @@ const Expr* lastExpr(const StmtExpr* expr) {
 const Expr* skipTransparent(const Expr* expr) {
   while (expr) {
     const Expr* inner = expr->IgnoreParens();
-    if (auto* full = dyn_cast<FullExpr>(inner)) inner = full->getSubExpr();
-    else if (auto* bound = dyn_cast<CXXBindTemporaryExpr>(inner)) inner = bound->getSubExpr();
-    else if (auto* arg = dyn_cast<CXXDefaultArgExpr>(inner)) inner = arg->getExpr();
-    else if (auto* init = dyn_cast<CXXDefaultInitExpr>(inner)) inner = init->getExpr();
-    else if (auto* subst = dyn_cast<SubstNonTypeTemplateParmExpr>(inner)) inner = subst->getReplacement();
-    else if (auto* rewritten = dyn_cast<CXXRewrittenBinaryOperator>(inner)) inner = rewritten->getSemanticForm();
+    if (auto* full = dyn_cast<FullExpr>(inner))
+      inner = full->getSubExpr();
+    else if (auto* bound = dyn_cast<CXXBindTemporaryExpr>(inner))
+      inner = bound->getSubExpr();
+    else if (auto* arg = dyn_cast<CXXDefaultArgExpr>(inner))
+      inner = arg->getExpr();
+    else if (auto* init = dyn_cast<CXXDefaultInitExpr>(inner))
+      inner = init->getExpr();
+    else if (auto* subst = dyn_cast<SubstNonTypeTemplateParmExpr>(inner))
+      inner = subst->getReplacement();
+    else if (auto* rewritten = dyn_cast<CXXRewrittenBinaryOperator>(inner))
+      inner = rewritten->getSemanticForm();
     else if (auto* opaque = dyn_cast<OpaqueValueExpr>(inner); opaque && opaque->getSourceExpr())
       inner = opaque->getSourceExpr();
     if (inner == expr) return expr;
@@ -80,7 +86,8 @@ uint32_t Plan::slot(const Expr* expr) {
 
 void Plan::finish() {
   for (auto [variable, index] : locals_)
-    if (auto found = uses.find(variable); found != uses.end()) facts_.locals[index].writes = found->second.writes;
+    if (auto found = uses.find(variable); found != uses.end())
+      facts_.locals[index].writes = found->second.writes;
 }
 
 bool Plan::isStable(const VarDecl* variable) const {
@@ -106,7 +113,8 @@ void Plan::describe(const VarDecl* variable, const DeclStmt* statement, LocalInf
   if (info.typeText.valid()) {
     TypeLoc loc = variable->getTypeSourceInfo()->getTypeLoc();
     while (loc.getNextTypeLoc()) loc = loc.getNextTypeLoc();
-    info.declText = u_.sources.anchor(SourceRange(loc.getUnqualifiedLoc().getBeginLoc(), variable->getEndLoc()));
+    info.declText = u_.sources.anchor(
+        SourceRange(loc.getUnqualifiedLoc().getBeginLoc(), variable->getEndLoc()));
   }
   SourceLocation macro = begin.isMacroID() ? begin : variable->getLocation();
   if (!u_.sources.isWritten(macro)) {
@@ -161,8 +169,10 @@ void Plan::assignTarget(const Expr* expr, Target target) {
       // Before C++17 the tree still has the copy that nobody makes.
       targets[made] = target;
       const Expr* source = skipTransparent(made->getArg(0));
-      while (auto* cast = dyn_cast<ImplicitCastExpr>(source)) source = skipTransparent(cast->getSubExpr());
-      if (auto* temporary = dyn_cast<MaterializeTemporaryExpr>(source)) assignTarget(temporary->getSubExpr(), target);
+      while (auto* cast = dyn_cast<ImplicitCastExpr>(source))
+        source = skipTransparent(cast->getSubExpr());
+      if (auto* temporary = dyn_cast<MaterializeTemporaryExpr>(source))
+        assignTarget(temporary->getSubExpr(), target);
       return;
     }
     targets[made] = made->getType()->isArrayType() ? at(target, {Sel::Elem, 0, 0}) : target;
@@ -199,12 +209,12 @@ void Plan::assignTarget(const Expr* expr, Target target) {
   }
   if (auto* cast = dyn_cast<CastExpr>(expr)) {
     switch (cast->getCastKind()) {
-      case CK_NoOp:
-      case CK_ConstructorConversion:
-      case CK_UserDefinedConversion:
-        return assignTarget(cast->getSubExpr(), target);
-      default:
-        return;
+    case CK_NoOp:
+    case CK_ConstructorConversion:
+    case CK_UserDefinedConversion:
+      return assignTarget(cast->getSubExpr(), target);
+    default:
+      return;
     }
   }
   if (isa<CallExpr, LambdaExpr, CXXInheritedCtorInitExpr, CXXStdInitializerListExpr,
@@ -236,7 +246,8 @@ void forEachInit(const Expr* list, ArrayRef<Expr*> inits,
   if (record->isUnion()) {
     const FieldDecl* field = nullptr;
     if (auto* braces = dyn_cast<InitListExpr>(list)) field = braces->getInitializedFieldInUnion();
-    if (auto* parens = dyn_cast<CXXParenListInitExpr>(list)) field = parens->getInitializedFieldInUnion();
+    if (auto* parens = dyn_cast<CXXParenListInitExpr>(list))
+      field = parens->getInitializedFieldInUnion();
     if (field && !inits.empty()) use(field, inits[0]);
     return;
   }
@@ -264,7 +275,8 @@ void Plan::scanInitializer(const CXXCtorInitializer* init) {
   if (const FieldDecl* member = init->getMember()) {
     target.path.steps.push_back({Sel::Field, u_.usr(member), 0});
   } else if (const IndirectFieldDecl* chain = init->getIndirectMember()) {
-    for (const NamedDecl* link : chain->chain()) target.path.steps.push_back({Sel::Field, u_.usr(link), 0});
+    for (const NamedDecl* link : chain->chain())
+      target.path.steps.push_back({Sel::Field, u_.usr(link), 0});
   }
   if (isObject(expr->getType())) assignTarget(expr, target);
   walk(expr);
@@ -337,283 +349,288 @@ void Plan::walkChildren(const Stmt* stmt) {
 
 void Plan::walk(const Stmt* stmt) {
   if (!stmt || broken) return;
-  if (auto* expr = dyn_cast<Expr>(stmt); expr && (expr->containsErrors() || expr->isTypeDependent())) {
+  if (auto* expr = dyn_cast<Expr>(stmt);
+      expr && (expr->containsErrors() || expr->isTypeDependent())) {
     broken = true;
     return;
   }
   auto writtenVariable = [](const Expr* expr) -> const VarDecl* {
     auto* ref = dyn_cast<DeclRefExpr>(expr->IgnoreParens());
     auto* variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
-    return variable && !variable->getType()->isReferenceType() ? variable->getCanonicalDecl() : nullptr;
+    return variable && !variable->getType()->isReferenceType() ? variable->getCanonicalDecl()
+                                                               : nullptr;
   };
   switch (stmt->getStmtClass()) {
-    case Stmt::DeclStmtClass: {
-      auto* decls = cast<DeclStmt>(stmt);
-      for (const Decl* decl : decls->decls()) {
-        if (auto* variable = dyn_cast<VarDecl>(decl)) {
-          declare(variable, decls);
-          if (auto* pieces = dyn_cast<DecompositionDecl>(variable))
-            for (const BindingDecl* piece : pieces->bindings())
-              if (const VarDecl* holder = piece->getHoldingVar()) {
-                markImplicit(holder->getInit());
-                declare(holder, nullptr);
-              }
-        } else if (auto* record = dyn_cast<CXXRecordDecl>(decl)) {
-          u_.enqueueClass(record);
-        }
+  case Stmt::DeclStmtClass: {
+    auto* decls = cast<DeclStmt>(stmt);
+    for (const Decl* decl : decls->decls()) {
+      if (auto* variable = dyn_cast<VarDecl>(decl)) {
+        declare(variable, decls);
+        if (auto* pieces = dyn_cast<DecompositionDecl>(variable))
+          for (const BindingDecl* piece : pieces->bindings())
+            if (const VarDecl* holder = piece->getHoldingVar()) {
+              markImplicit(holder->getInit());
+              declare(holder, nullptr);
+            }
+      } else if (auto* record = dyn_cast<CXXRecordDecl>(decl)) {
+        u_.enqueueClass(record);
       }
-      return;
     }
-    case Stmt::CompoundStmtClass: {
-      size_t depth = scope_.size();
-      for (const Stmt* child : cast<CompoundStmt>(stmt)->body()) {
-        discard(child);
-        walk(child);
-      }
-      scope_.resize(depth);
-      return;
+    return;
+  }
+  case Stmt::CompoundStmtClass: {
+    size_t depth = scope_.size();
+    for (const Stmt* child : cast<CompoundStmt>(stmt)->body()) {
+      discard(child);
+      walk(child);
     }
-    case Stmt::IfStmtClass: {
-      auto* branch = cast<IfStmt>(stmt);
-      size_t depth = scope_.size();
-      discard(branch->getInit());
-      discard(branch->getThen());
-      discard(branch->getElse());
-      walkChildren(stmt);
-      scope_.resize(depth);
-      return;
+    scope_.resize(depth);
+    return;
+  }
+  case Stmt::IfStmtClass: {
+    auto* branch = cast<IfStmt>(stmt);
+    size_t depth = scope_.size();
+    discard(branch->getInit());
+    discard(branch->getThen());
+    discard(branch->getElse());
+    walkChildren(stmt);
+    scope_.resize(depth);
+    return;
+  }
+  case Stmt::ForStmtClass: {
+    auto* loop = cast<ForStmt>(stmt);
+    size_t depth = scope_.size();
+    discard(loop->getInit());
+    discard(loop->getInc());
+    discard(loop->getBody());
+    walkChildren(stmt);
+    scope_.resize(depth);
+    return;
+  }
+  case Stmt::CXXForRangeStmtClass: {
+    auto* loop = cast<CXXForRangeStmt>(stmt);
+    size_t depth = scope_.size();
+    markImplicit(loop->getBeginStmt());
+    markImplicit(loop->getEndStmt());
+    markImplicit(loop->getCond());
+    markImplicit(loop->getInc());
+    discard(loop->getInc());
+    discard(loop->getBody());
+    // `*__begin` is written nowhere; conversions of it are.
+    if (const VarDecl* variable = loop->getLoopVariable(); variable && variable->getInit())
+      markImplicit(variable->getInit());
+    for (const Stmt* part :
+         {loop->getInit(), cast_or_null<Stmt>(loop->getRangeStmt()),
+          cast_or_null<Stmt>(loop->getBeginStmt()), cast_or_null<Stmt>(loop->getEndStmt()),
+          cast_or_null<Stmt>(loop->getCond()), cast_or_null<Stmt>(loop->getInc()),
+          cast_or_null<Stmt>(loop->getLoopVarStmt()), loop->getBody()})
+      walk(part);
+    scope_.resize(depth);
+    return;
+  }
+  case Stmt::WhileStmtClass:
+  case Stmt::DoStmtClass:
+  case Stmt::SwitchStmtClass:
+  case Stmt::LabelStmtClass:
+  case Stmt::CaseStmtClass:
+  case Stmt::DefaultStmtClass:
+  case Stmt::AttributedStmtClass: {
+    size_t depth = scope_.size();
+    for (const Stmt* child : stmt->children()) {
+      bool condition = false;
+      if (auto* loop = dyn_cast<WhileStmt>(stmt)) condition = child == loop->getCond();
+      if (auto* loop = dyn_cast<DoStmt>(stmt)) condition = child == loop->getCond();
+      if (auto* choice = dyn_cast<SwitchStmt>(stmt)) condition = child == choice->getCond();
+      if (!condition) discard(child);
+      walk(child);
     }
-    case Stmt::ForStmtClass: {
-      auto* loop = cast<ForStmt>(stmt);
-      size_t depth = scope_.size();
-      discard(loop->getInit());
-      discard(loop->getInc());
-      discard(loop->getBody());
-      walkChildren(stmt);
-      scope_.resize(depth);
-      return;
+    // A label opens no scope.
+    if (isa<WhileStmt, DoStmt, SwitchStmt>(stmt)) scope_.resize(depth);
+    return;
+  }
+  case Stmt::CXXTryStmtClass: {
+    auto* attempt = cast<CXXTryStmt>(stmt);
+    size_t outer = tryScope_;
+    tryScope_ = scope_.size();
+    walk(attempt->getTryBlock());
+    tryScope_ = outer;
+    for (unsigned i = 0; i < attempt->getNumHandlers(); ++i) walk(attempt->getHandler(i));
+    return;
+  }
+  case Stmt::CXXCatchStmtClass: {
+    auto* handler = cast<CXXCatchStmt>(stmt);
+    size_t depth = scope_.size();
+    if (const VarDecl* caught = handler->getExceptionDecl()) {
+      describe(caught, nullptr, facts_.locals[local(caught)]);
+      if (needsDestruction(caught)) scope_.push_back(caught);
     }
-    case Stmt::CXXForRangeStmtClass: {
-      auto* loop = cast<CXXForRangeStmt>(stmt);
-      size_t depth = scope_.size();
-      markImplicit(loop->getBeginStmt());
-      markImplicit(loop->getEndStmt());
-      markImplicit(loop->getCond());
-      markImplicit(loop->getInc());
-      discard(loop->getInc());
-      discard(loop->getBody());
-      // `*__begin` is written nowhere; conversions of it are.
-      if (const VarDecl* variable = loop->getLoopVariable(); variable && variable->getInit())
-        markImplicit(variable->getInit());
-      for (const Stmt* part : {loop->getInit(), cast_or_null<Stmt>(loop->getRangeStmt()),
-                               cast_or_null<Stmt>(loop->getBeginStmt()), cast_or_null<Stmt>(loop->getEndStmt()),
-                               cast_or_null<Stmt>(loop->getCond()), cast_or_null<Stmt>(loop->getInc()),
-                               cast_or_null<Stmt>(loop->getLoopVarStmt()), loop->getBody()})
-        walk(part);
-      scope_.resize(depth);
-      return;
-    }
-    case Stmt::WhileStmtClass:
-    case Stmt::DoStmtClass:
-    case Stmt::SwitchStmtClass:
-    case Stmt::LabelStmtClass:
-    case Stmt::CaseStmtClass:
-    case Stmt::DefaultStmtClass:
-    case Stmt::AttributedStmtClass: {
-      size_t depth = scope_.size();
-      for (const Stmt* child : stmt->children()) {
-        bool condition = false;
-        if (auto* loop = dyn_cast<WhileStmt>(stmt)) condition = child == loop->getCond();
-        if (auto* loop = dyn_cast<DoStmt>(stmt)) condition = child == loop->getCond();
-        if (auto* choice = dyn_cast<SwitchStmt>(stmt)) condition = child == choice->getCond();
-        if (!condition) discard(child);
-        walk(child);
-      }
-      // A label opens no scope.
-      if (isa<WhileStmt, DoStmt, SwitchStmt>(stmt)) scope_.resize(depth);
-      return;
-    }
-    case Stmt::CXXTryStmtClass: {
-      auto* attempt = cast<CXXTryStmt>(stmt);
-      size_t outer = tryScope_;
-      tryScope_ = scope_.size();
-      walk(attempt->getTryBlock());
-      tryScope_ = outer;
-      for (unsigned i = 0; i < attempt->getNumHandlers(); ++i) walk(attempt->getHandler(i));
-      return;
-    }
-    case Stmt::CXXCatchStmtClass: {
-      auto* handler = cast<CXXCatchStmt>(stmt);
-      size_t depth = scope_.size();
-      if (const VarDecl* caught = handler->getExceptionDecl()) {
-        describe(caught, nullptr, facts_.locals[local(caught)]);
-        if (needsDestruction(caught)) scope_.push_back(caught);
-      }
-      walk(handler->getHandlerBlock());
-      scope_.resize(depth);
-      return;
-    }
-    case Stmt::CXXThrowExprClass: {
-      std::vector<const VarDecl*> left(scope_.begin() + tryScope_, scope_.end());
-      std::ranges::reverse(left);
-      throws[cast<CXXThrowExpr>(stmt)] = std::move(left);
-      return walkChildren(stmt);
-    }
-    case Stmt::ReturnStmtClass: {
-      const Expr* result = cast<ReturnStmt>(stmt)->getRetValue();
-      if (result && result->getType()->isRecordType() && !result->isGLValue()) {
-        Target target;
-        target.path.root = Root::Ret;
-        assignTarget(result, target);
-      }
-      return walk(result);
-    }
-    case Stmt::LambdaExprClass: {
-      auto* lambda = cast<LambdaExpr>(stmt);
-      u_.enqueueLambda(lambda, facts_.usr);
+    walk(handler->getHandlerBlock());
+    scope_.resize(depth);
+    return;
+  }
+  case Stmt::CXXThrowExprClass: {
+    std::vector<const VarDecl*> left(scope_.begin() + tryScope_, scope_.end());
+    std::ranges::reverse(left);
+    throws[cast<CXXThrowExpr>(stmt)] = std::move(left);
+    return walkChildren(stmt);
+  }
+  case Stmt::ReturnStmtClass: {
+    const Expr* result = cast<ReturnStmt>(stmt)->getRetValue();
+    if (result && result->getType()->isRecordType() && !result->isGLValue()) {
       Target target;
-      if (auto found = targets.find(lambda); found != targets.end()) {
-        target = found->second;
-      } else {
-        target.path.root = Root::Local;
-        target.path.index = slot(lambda);
-        targets[lambda] = target;
+      target.path.root = Root::Ret;
+      assignTarget(result, target);
+    }
+    return walk(result);
+  }
+  case Stmt::LambdaExprClass: {
+    auto* lambda = cast<LambdaExpr>(stmt);
+    u_.enqueueLambda(lambda, facts_.usr);
+    Target target;
+    if (auto found = targets.find(lambda); found != targets.end()) {
+      target = found->second;
+    } else {
+      target.path.root = Root::Local;
+      target.path.index = slot(lambda);
+      targets[lambda] = target;
+    }
+    auto field = lambda->getLambdaClass()->field_begin();
+    for (const Expr* init : lambda->capture_inits()) {
+      if (init) {
+        if (isObject(init->getType()) && !(*field)->getType()->isReferenceType())
+          assignTarget(init, at(target, {Sel::Field, u_.usr(*field), 0}));
+        walk(init);
       }
-      auto field = lambda->getLambdaClass()->field_begin();
-      for (const Expr* init : lambda->capture_inits()) {
-        if (init) {
-          if (isObject(init->getType()) && !(*field)->getType()->isReferenceType())
-            assignTarget(init, at(target, {Sel::Field, u_.usr(*field), 0}));
-          walk(init);
-        }
-        ++field;
+      ++field;
+    }
+    return;
+  }
+  case Stmt::CXXNewExprClass: {
+    auto* made = cast<CXXNewExpr>(stmt);
+    uint32_t id = fresh.size();
+    fresh[made] = id;
+    if (const Expr* init = made->getInitializer()) {
+      Target target;
+      target.path.root = Root::Fresh;
+      target.path.index = id;
+      if (made->getNumPlacementArgs() == 1 && made->getOperatorNew() &&
+          made->getOperatorNew()->isReservedGlobalPlacementOperator())
+        target.placement = made->getPlacementArg(0);
+      if (made->isArray() && !init->getType()->isArrayType())
+        target = at(target, {Sel::Elem, 0, 0});
+      if (isObject(init->getType())) assignTarget(init, target);
+    }
+    return walkChildren(stmt);
+  }
+  case Stmt::CXXDefaultArgExprClass:
+    return walk(cast<CXXDefaultArgExpr>(stmt)->getExpr());
+  case Stmt::CXXDefaultInitExprClass:
+    return walk(cast<CXXDefaultInitExpr>(stmt)->getExpr());
+  case Stmt::UnaryExprOrTypeTraitExprClass:
+  case Stmt::CXXNoexceptExprClass:
+  case Stmt::RequiresExprClass:
+  case Stmt::ConceptSpecializationExprClass:
+  case Stmt::TypeTraitExprClass:
+    return markUnevaluated(stmt);
+  case Stmt::CXXTypeidExprClass: {
+    auto* id = cast<CXXTypeidExpr>(stmt);
+    if (id->isTypeOperand() || !id->isPotentiallyEvaluated()) return markUnevaluated(stmt);
+    return walkChildren(stmt);
+  }
+  case Stmt::GenericSelectionExprClass:
+    return walk(cast<GenericSelectionExpr>(stmt)->getResultExpr());
+  case Stmt::ChooseExprClass:
+    return walk(cast<ChooseExpr>(stmt)->getChosenSubExpr());
+  case Stmt::BinaryConditionalOperatorClass:
+  case Stmt::ConditionalOperatorClass: {
+    auto* choice = cast<AbstractConditionalOperator>(stmt);
+    if (!choice->isGLValue() && choice->getType()->isRecordType() && !targets.count(choice)) {
+      Target target;
+      target.path.root = Root::Local;
+      target.path.index = slot(choice);
+      assignTarget(choice, target);
+    }
+    if (auto* elvis = dyn_cast<BinaryConditionalOperator>(choice)) {
+      walk(elvis->getCommon());
+      return walk(elvis->getFalseExpr());
+    }
+    return walkChildren(stmt);
+  }
+  case Stmt::InitListExprClass:
+  case Stmt::CXXParenListInitExprClass: {
+    auto* list = cast<Expr>(stmt);
+    if (auto* braces = dyn_cast<InitListExpr>(list);
+        braces && braces->isSyntacticForm() && braces->getSemanticForm())
+      list = braces->getSemanticForm();
+    auto* braces = dyn_cast<InitListExpr>(list);
+    bool sugar = braces && braces->isTransparent();
+    if (!sugar && isObject(list->getType()) && !list->isGLValue() && !targets.count(list)) {
+      Target target;
+      target.path.root = Root::Local;
+      target.path.index = slot(list);
+      assignTarget(list, target);
+    }
+    return walkChildren(list);
+  }
+  case Stmt::ArrayInitLoopExprClass: {
+    auto* loop = cast<ArrayInitLoopExpr>(stmt);
+    walk(loop->getCommonExpr()->getSourceExpr());
+    return walk(loop->getSubExpr());
+  }
+  case Stmt::BinaryOperatorClass:
+  case Stmt::CompoundAssignOperatorClass: {
+    auto* op = cast<BinaryOperator>(stmt);
+    if (op->getOpcode() == BO_Comma) discard(op->getLHS());
+    if (op->isAssignmentOp())
+      if (const VarDecl* variable = writtenVariable(op->getLHS())) {
+        ++uses[variable].writes;
+        return walk(op->getRHS());
       }
-      return;
-    }
-    case Stmt::CXXNewExprClass: {
-      auto* made = cast<CXXNewExpr>(stmt);
-      uint32_t id = fresh.size();
-      fresh[made] = id;
-      if (const Expr* init = made->getInitializer()) {
-        Target target;
-        target.path.root = Root::Fresh;
-        target.path.index = id;
-        if (made->getNumPlacementArgs() == 1 && made->getOperatorNew() &&
-            made->getOperatorNew()->isReservedGlobalPlacementOperator())
-          target.placement = made->getPlacementArg(0);
-        if (made->isArray() && !init->getType()->isArrayType())
-          target = at(target, {Sel::Elem, 0, 0});
-        if (isObject(init->getType())) assignTarget(init, target);
+    return walkChildren(stmt);
+  }
+  case Stmt::UnaryOperatorClass: {
+    auto* op = cast<UnaryOperator>(stmt);
+    if (op->isIncrementDecrementOp())
+      if (const VarDecl* variable = writtenVariable(op->getSubExpr())) {
+        ++uses[variable].writes;
+        return;
       }
-      return walkChildren(stmt);
-    }
-    case Stmt::CXXDefaultArgExprClass:
-      return walk(cast<CXXDefaultArgExpr>(stmt)->getExpr());
-    case Stmt::CXXDefaultInitExprClass:
-      return walk(cast<CXXDefaultInitExpr>(stmt)->getExpr());
-    case Stmt::UnaryExprOrTypeTraitExprClass:
-    case Stmt::CXXNoexceptExprClass:
-    case Stmt::RequiresExprClass:
-    case Stmt::ConceptSpecializationExprClass:
-    case Stmt::TypeTraitExprClass:
-      return markUnevaluated(stmt);
-    case Stmt::CXXTypeidExprClass: {
-      auto* id = cast<CXXTypeidExpr>(stmt);
-      if (id->isTypeOperand() || !id->isPotentiallyEvaluated()) return markUnevaluated(stmt);
-      return walkChildren(stmt);
-    }
-    case Stmt::GenericSelectionExprClass:
-      return walk(cast<GenericSelectionExpr>(stmt)->getResultExpr());
-    case Stmt::ChooseExprClass:
-      return walk(cast<ChooseExpr>(stmt)->getChosenSubExpr());
-    case Stmt::BinaryConditionalOperatorClass:
-    case Stmt::ConditionalOperatorClass: {
-      auto* choice = cast<AbstractConditionalOperator>(stmt);
-      if (!choice->isGLValue() && choice->getType()->isRecordType() && !targets.count(choice)) {
-        Target target;
-        target.path.root = Root::Local;
-        target.path.index = slot(choice);
-        assignTarget(choice, target);
-      }
-      if (auto* elvis = dyn_cast<BinaryConditionalOperator>(choice)) {
-        walk(elvis->getCommon());
-        return walk(elvis->getFalseExpr());
-      }
-      return walkChildren(stmt);
-    }
-    case Stmt::InitListExprClass:
-    case Stmt::CXXParenListInitExprClass: {
-      auto* list = cast<Expr>(stmt);
-      if (auto* braces = dyn_cast<InitListExpr>(list); braces && braces->isSyntacticForm() && braces->getSemanticForm())
-        list = braces->getSemanticForm();
-      auto* braces = dyn_cast<InitListExpr>(list);
-      bool sugar = braces && braces->isTransparent();
-      if (!sugar && isObject(list->getType()) && !list->isGLValue() && !targets.count(list)) {
-        Target target;
-        target.path.root = Root::Local;
-        target.path.index = slot(list);
-        assignTarget(list, target);
-      }
-      return walkChildren(list);
-    }
-    case Stmt::ArrayInitLoopExprClass: {
-      auto* loop = cast<ArrayInitLoopExpr>(stmt);
-      walk(loop->getCommonExpr()->getSourceExpr());
-      return walk(loop->getSubExpr());
-    }
-    case Stmt::BinaryOperatorClass:
-    case Stmt::CompoundAssignOperatorClass: {
-      auto* op = cast<BinaryOperator>(stmt);
-      if (op->getOpcode() == BO_Comma) discard(op->getLHS());
-      if (op->isAssignmentOp())
-        if (const VarDecl* variable = writtenVariable(op->getLHS())) {
-          ++uses[variable].writes;
-          return walk(op->getRHS());
-        }
-      return walkChildren(stmt);
-    }
-    case Stmt::UnaryOperatorClass: {
-      auto* op = cast<UnaryOperator>(stmt);
-      if (op->isIncrementDecrementOp())
-        if (const VarDecl* variable = writtenVariable(op->getSubExpr())) {
-          ++uses[variable].writes;
-          return;
-        }
-      return walkChildren(stmt);
-    }
-    case Stmt::CXXConstructExprClass: {
-      auto* made = cast<CXXConstructExpr>(stmt);
-      if (made->isElidable() && made->getNumArgs() >= 1) markElided(made->getArg(0));
-      return walkChildren(stmt);
-    }
-    case Stmt::CXXFunctionalCastExprClass: {
-      auto* cast = llvm::cast<CXXFunctionalCastExpr>(stmt);
-      if (auto* made = dyn_cast<CXXConstructExpr>(skipTransparent(cast->getSubExpr())))
-        functionalCasts[made] = cast;
-      return walkChildren(stmt);
-    }
-    case Stmt::DeclRefExprClass: {
-      auto* variable = dyn_cast<VarDecl>(cast<DeclRefExpr>(stmt)->getDecl());
-      if (variable) uses[variable->getCanonicalDecl()].escapes = true;
-      return;
-    }
-    case Stmt::CallExprClass:
-    case Stmt::CXXMemberCallExprClass:
-    case Stmt::CXXOperatorCallExprClass:
-    case Stmt::UserDefinedLiteralClass: {
-      auto* call = cast<CallExpr>(stmt);
-      const Expr* callee = call->getCallee()->IgnoreParenImpCasts();
-      callees.insert(callee);
-      return walkChildren(stmt);
-    }
-    default:
-      break;
+    return walkChildren(stmt);
+  }
+  case Stmt::CXXConstructExprClass: {
+    auto* made = cast<CXXConstructExpr>(stmt);
+    if (made->isElidable() && made->getNumArgs() >= 1) markElided(made->getArg(0));
+    return walkChildren(stmt);
+  }
+  case Stmt::CXXFunctionalCastExprClass: {
+    auto* cast = llvm::cast<CXXFunctionalCastExpr>(stmt);
+    if (auto* made = dyn_cast<CXXConstructExpr>(skipTransparent(cast->getSubExpr())))
+      functionalCasts[made] = cast;
+    return walkChildren(stmt);
+  }
+  case Stmt::DeclRefExprClass: {
+    auto* variable = dyn_cast<VarDecl>(cast<DeclRefExpr>(stmt)->getDecl());
+    if (variable) uses[variable->getCanonicalDecl()].escapes = true;
+    return;
+  }
+  case Stmt::CallExprClass:
+  case Stmt::CXXMemberCallExprClass:
+  case Stmt::CXXOperatorCallExprClass:
+  case Stmt::UserDefinedLiteralClass: {
+    auto* call = cast<CallExpr>(stmt);
+    const Expr* callee = call->getCallee()->IgnoreParenImpCasts();
+    callees.insert(callee);
+    return walkChildren(stmt);
+  }
+  default:
+    break;
   }
   if (auto* cast = dyn_cast<CastExpr>(stmt)) {
     CastKind kind = cast->getCastKind();
     if (kind == CK_LValueToRValue && writtenVariable(cast->getSubExpr())) return;
     if (kind == CK_ToVoid) discard(cast->getSubExpr());
-    if ((kind == CK_ConstructorConversion || kind == CK_UserDefinedConversion) && isa<ImplicitCastExpr>(cast))
+    if ((kind == CK_ConstructorConversion || kind == CK_UserDefinedConversion) &&
+        isa<ImplicitCastExpr>(cast))
       implicit.insert(skipTransparent(cast->getSubExpr()));
   }
   walkChildren(stmt);

@@ -29,12 +29,15 @@ std::string relativePath(StringRef root, StringRef directory, StringRef path) {
   llvm::sys::path::remove_dots(full, /*remove_dot_dot=*/true);
   StringRef text = full;
   root = root.rtrim('/');
-  if (!root.empty() && text.starts_with(root) && text.size() > root.size() && text[root.size()] == '/')
+  if (!root.empty() && text.starts_with(root) && text.size() > root.size() &&
+      text[root.size()] == '/')
     return text.substr(root.size() + 1).str();
   return text.str();
 }
 
-std::string Sources::relative(StringRef path) const { return relativePath(root_, directory_, path); }
+std::string Sources::relative(StringRef path) const {
+  return relativePath(root_, directory_, path);
+}
 
 void Sources::collectFiles() {
   struct Found {
@@ -119,7 +122,8 @@ bool isSplitToken(const SourceManager& sm, SourceLocation at) {
 }  // namespace
 
 bool Sources::isWritten(SourceLocation at) const {
-  return at.isValid() && (at.isFileID() || (isSplitToken(sm, at) && sm.getSpellingLoc(at).isFileID()));
+  return at.isValid() &&
+         (at.isFileID() || (isSplitToken(sm, at) && sm.getSpellingLoc(at).isFileID()));
 }
 
 Anchor Sources::anchor(SourceRange tokens) {

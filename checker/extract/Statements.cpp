@@ -18,107 +18,108 @@ void Lowering::visit(const Stmt* stmt) {
   auto* expr = dyn_cast<Expr>(stmt);
   if (expr && plan.unevaluated.count(expr)) return;
   switch (stmt->getStmtClass()) {
-    case Stmt::DeclStmtClass:
-      for (const Decl* decl : cast<DeclStmt>(stmt)->decls())
-        if (auto* variable = dyn_cast<VarDecl>(decl)) declaration(variable);
-      return;
-    case Stmt::ReturnStmtClass:
-      return returnStatement(cast<ReturnStmt>(stmt));
-    case Stmt::CallExprClass:
-    case Stmt::CXXMemberCallExprClass:
-    case Stmt::CXXOperatorCallExprClass:
-    case Stmt::UserDefinedLiteralClass:
-      return call(cast<CallExpr>(stmt));
-    case Stmt::CXXConstructExprClass:
-    case Stmt::CXXTemporaryObjectExprClass:
-      return construct(cast<CXXConstructExpr>(stmt));
-    case Stmt::CXXInheritedCtorInitExprClass:
-      return inheritedConstruct(cast<CXXInheritedCtorInitExpr>(stmt));
-    case Stmt::CXXNewExprClass:
-      return newExpression(cast<CXXNewExpr>(stmt));
-    case Stmt::CXXDeleteExprClass:
-      return deleteExpression(cast<CXXDeleteExpr>(stmt));
-    case Stmt::AtomicExprClass:
-      return atomicExpression(cast<AtomicExpr>(stmt));
-    case Stmt::BinaryOperatorClass:
-    case Stmt::CompoundAssignOperatorClass:
-      if (cast<BinaryOperator>(stmt)->isAssignmentOp()) assignment(cast<BinaryOperator>(stmt));
-      return;
-    case Stmt::UnaryOperatorClass:
-      if (cast<UnaryOperator>(stmt)->isIncrementDecrementOp()) increment(cast<UnaryOperator>(stmt));
-      return;
-    case Stmt::ConditionalOperatorClass:
-    case Stmt::BinaryConditionalOperatorClass:
-      return conditional(cast<AbstractConditionalOperator>(stmt));
-    case Stmt::InitListExprClass: {
-      auto* list = cast<InitListExpr>(stmt);
-      if (list->isSyntacticForm() && list->getSemanticForm()) list = list->getSemanticForm();
-      if (!list->isTransparent() && isObject(list->getType()) && !list->isGLValue()) initList(list, list->inits());
-      return;
-    }
-    case Stmt::CXXParenListInitExprClass:
-      for (const Expr* init : cast<CXXParenListInitExpr>(stmt)->getInitExprs())
-        if (auto* dflt = dyn_cast<CXXDefaultInitExpr>(init)) visitTree(dflt->getExpr());
-      return initList(expr, cast<CXXParenListInitExpr>(stmt)->getInitExprs());
-    case Stmt::LambdaExprClass:
-      return lambda(cast<LambdaExpr>(stmt));
-    case Stmt::MaterializeTemporaryExprClass: {
-      auto* inner = cast<MaterializeTemporaryExpr>(stmt)->getSubExpr();
-      if (!isObject(inner->getType())) bind(place(expr), pointer(inner), expr);
-      return;
-    }
-    case Stmt::CXXStdInitializerListExprClass: {
-      // The object refers to an array that lives as long as it.
-      Path elements = place(cast<CXXStdInitializerListExpr>(stmt)->getSubExpr());
-      if (elements.root != Root::Unknown) elements.steps.push_back({Sel::Elem, 0, 0});
-      return bind(place(expr), {ValueKind::Bind, std::move(elements)}, expr);
-    }
-    case Stmt::CXXDefaultArgExprClass: {
-      auto* arg = cast<CXXDefaultArgExpr>(stmt);
-      SourceLocation outer = usedAt;
-      if (!outer.isValid()) usedAt = arg->getUsedLocation();
-      visitTree(arg->getExpr());
-      usedAt = outer;
-      return;
-    }
-    case Stmt::CXXBindTemporaryExprClass:
-      if (usedAt.isValid()) temporaryUsedAt[cast<CXXBindTemporaryExpr>(stmt)] = usedAt;
-      return;
-    case Stmt::CXXCatchStmtClass:
-      return catchVariable(cast<CXXCatchStmt>(stmt));
-    case Stmt::CXXThrowExprClass:
-      if (auto found = plan.throws.find(cast<CXXThrowExpr>(stmt)); found != plan.throws.end())
-        for (const VarDecl* variable : found->second) destroyVariable(variable, stmt->getBeginLoc());
-      return;
-    case Stmt::DeclRefExprClass:
-      if (auto* fn = dyn_cast<FunctionDecl>(cast<DeclRefExpr>(stmt)->getDecl());
-          fn && !plan.callees.count(expr) && !fn->getBuiltinID())
-        u.addressTaken(fn, expr->getExprLoc());
-      return;
-    case Stmt::MemberExprClass:
-      if (auto* fn = dyn_cast<FunctionDecl>(cast<MemberExpr>(stmt)->getMemberDecl());
-          fn && !plan.callees.count(expr))
-        u.addressTaken(fn, expr->getExprLoc());
-      return;
-    case Stmt::GCCAsmStmtClass:
-      return note(stmt, (llvm::Twine("asm: ") + cast<GCCAsmStmt>(stmt)->getAsmString()).str());
-    case Stmt::MSAsmStmtClass:
-      return note(stmt, "asm");
-    case Stmt::VAArgExprClass:
-      return note(stmt, "va_arg");
-    case Stmt::CoawaitExprClass:
-    case Stmt::CoyieldExprClass:
-    case Stmt::CoreturnStmtClass:
-      return note(stmt, "coroutine");
-    case Stmt::BlockExprClass:
-    case Stmt::ObjCMessageExprClass:
-    case Stmt::IndirectGotoStmtClass:
-    case Stmt::SEHTryStmtClass:
-      return note(stmt, stmt->getStmtClassName());
-    case Stmt::DesignatedInitUpdateExprClass:
-      return note(stmt, "designated initializer over another");
-    default:
-      break;
+  case Stmt::DeclStmtClass:
+    for (const Decl* decl : cast<DeclStmt>(stmt)->decls())
+      if (auto* variable = dyn_cast<VarDecl>(decl)) declaration(variable);
+    return;
+  case Stmt::ReturnStmtClass:
+    return returnStatement(cast<ReturnStmt>(stmt));
+  case Stmt::CallExprClass:
+  case Stmt::CXXMemberCallExprClass:
+  case Stmt::CXXOperatorCallExprClass:
+  case Stmt::UserDefinedLiteralClass:
+    return call(cast<CallExpr>(stmt));
+  case Stmt::CXXConstructExprClass:
+  case Stmt::CXXTemporaryObjectExprClass:
+    return construct(cast<CXXConstructExpr>(stmt));
+  case Stmt::CXXInheritedCtorInitExprClass:
+    return inheritedConstruct(cast<CXXInheritedCtorInitExpr>(stmt));
+  case Stmt::CXXNewExprClass:
+    return newExpression(cast<CXXNewExpr>(stmt));
+  case Stmt::CXXDeleteExprClass:
+    return deleteExpression(cast<CXXDeleteExpr>(stmt));
+  case Stmt::AtomicExprClass:
+    return atomicExpression(cast<AtomicExpr>(stmt));
+  case Stmt::BinaryOperatorClass:
+  case Stmt::CompoundAssignOperatorClass:
+    if (cast<BinaryOperator>(stmt)->isAssignmentOp()) assignment(cast<BinaryOperator>(stmt));
+    return;
+  case Stmt::UnaryOperatorClass:
+    if (cast<UnaryOperator>(stmt)->isIncrementDecrementOp()) increment(cast<UnaryOperator>(stmt));
+    return;
+  case Stmt::ConditionalOperatorClass:
+  case Stmt::BinaryConditionalOperatorClass:
+    return conditional(cast<AbstractConditionalOperator>(stmt));
+  case Stmt::InitListExprClass: {
+    auto* list = cast<InitListExpr>(stmt);
+    if (list->isSyntacticForm() && list->getSemanticForm()) list = list->getSemanticForm();
+    if (!list->isTransparent() && isObject(list->getType()) && !list->isGLValue())
+      initList(list, list->inits());
+    return;
+  }
+  case Stmt::CXXParenListInitExprClass:
+    for (const Expr* init : cast<CXXParenListInitExpr>(stmt)->getInitExprs())
+      if (auto* dflt = dyn_cast<CXXDefaultInitExpr>(init)) visitTree(dflt->getExpr());
+    return initList(expr, cast<CXXParenListInitExpr>(stmt)->getInitExprs());
+  case Stmt::LambdaExprClass:
+    return lambda(cast<LambdaExpr>(stmt));
+  case Stmt::MaterializeTemporaryExprClass: {
+    auto* inner = cast<MaterializeTemporaryExpr>(stmt)->getSubExpr();
+    if (!isObject(inner->getType())) bind(place(expr), pointer(inner), expr);
+    return;
+  }
+  case Stmt::CXXStdInitializerListExprClass: {
+    // The object refers to an array that lives as long as it.
+    Path elements = place(cast<CXXStdInitializerListExpr>(stmt)->getSubExpr());
+    if (elements.root != Root::Unknown) elements.steps.push_back({Sel::Elem, 0, 0});
+    return bind(place(expr), {ValueKind::Bind, std::move(elements)}, expr);
+  }
+  case Stmt::CXXDefaultArgExprClass: {
+    auto* arg = cast<CXXDefaultArgExpr>(stmt);
+    SourceLocation outer = usedAt;
+    if (!outer.isValid()) usedAt = arg->getUsedLocation();
+    visitTree(arg->getExpr());
+    usedAt = outer;
+    return;
+  }
+  case Stmt::CXXBindTemporaryExprClass:
+    if (usedAt.isValid()) temporaryUsedAt[cast<CXXBindTemporaryExpr>(stmt)] = usedAt;
+    return;
+  case Stmt::CXXCatchStmtClass:
+    return catchVariable(cast<CXXCatchStmt>(stmt));
+  case Stmt::CXXThrowExprClass:
+    if (auto found = plan.throws.find(cast<CXXThrowExpr>(stmt)); found != plan.throws.end())
+      for (const VarDecl* variable : found->second) destroyVariable(variable, stmt->getBeginLoc());
+    return;
+  case Stmt::DeclRefExprClass:
+    if (auto* fn = dyn_cast<FunctionDecl>(cast<DeclRefExpr>(stmt)->getDecl());
+        fn && !plan.callees.count(expr) && !fn->getBuiltinID())
+      u.addressTaken(fn, expr->getExprLoc());
+    return;
+  case Stmt::MemberExprClass:
+    if (auto* fn = dyn_cast<FunctionDecl>(cast<MemberExpr>(stmt)->getMemberDecl());
+        fn && !plan.callees.count(expr))
+      u.addressTaken(fn, expr->getExprLoc());
+    return;
+  case Stmt::GCCAsmStmtClass:
+    return note(stmt, (llvm::Twine("asm: ") + cast<GCCAsmStmt>(stmt)->getAsmString()).str());
+  case Stmt::MSAsmStmtClass:
+    return note(stmt, "asm");
+  case Stmt::VAArgExprClass:
+    return note(stmt, "va_arg");
+  case Stmt::CoawaitExprClass:
+  case Stmt::CoyieldExprClass:
+  case Stmt::CoreturnStmtClass:
+    return note(stmt, "coroutine");
+  case Stmt::BlockExprClass:
+  case Stmt::ObjCMessageExprClass:
+  case Stmt::IndirectGotoStmtClass:
+  case Stmt::SEHTryStmtClass:
+    return note(stmt, stmt->getStmtClassName());
+  case Stmt::DesignatedInitUpdateExprClass:
+    return note(stmt, "designated initializer over another");
+  default:
+    break;
   }
   if (auto* cast = dyn_cast<CastExpr>(stmt)) {
     if (cast->getCastKind() == CK_LValueToRValue) load(cast);
@@ -173,7 +174,8 @@ void Lowering::assignment(const BinaryOperator* op) {
   Path to = place(left);
   if (op->isCompoundAssignmentOp()) {
     if (!isPlainLocal(to) || type.isVolatileQualified()) read(to, type, left);
-    return write(std::move(to), type, BinaryOperator::getOpcodeStr(op->getOpcode()), left, true, used);
+    return write(std::move(to), type, BinaryOperator::getOpcodeStr(op->getOpcode()), left, true,
+                 used);
   }
   write(to, type, "=", left);
   if (carriesPointer(type) || type->isRecordType()) bind(std::move(to), value(right), op);
@@ -242,7 +244,8 @@ void Lowering::declaration(const VarDecl* variable) {
     Branch held = condition(init);
     if (held.call != kNone && !held.negated) initCalls[variable->getCanonicalDecl()] = held.call;
   } else if (isPointerLike(type)) {
-    if (auto found = callIds.find(skipTransparent(init)->IgnoreParenImpCasts()); found != callIds.end())
+    if (auto found = callIds.find(skipTransparent(init)->IgnoreParenImpCasts());
+        found != callIds.end())
       initCalls[variable->getCanonicalDecl()] = found->second;
   }
   initialize(std::move(path), type, init, init);
@@ -294,7 +297,8 @@ void Lowering::initList(const Expr* list, ArrayRef<Expr*> inits) {
       bind(std::move(path), pointer(init), init);
     } else if (held->isRecordType()) {
       auto* cast = dyn_cast<CastExpr>(skipTransparent(init));
-      if (cast && cast->getCastKind() == CK_LValueToRValue) bind(std::move(path), value(init), init);
+      if (cast && cast->getCastKind() == CK_LValueToRValue)
+        bind(std::move(path), value(init), init);
     }
   });
 }

@@ -15,9 +15,12 @@ bool isPointerLike(QualType type) {
 bool carriesPointer(QualType type) {
   if (isPointerLike(type)) return true;
   if (!type->isIntegerType()) return false;
-  for (auto* alias = type->getAs<TypedefType>(); alias; alias = alias->desugar()->getAs<TypedefType>()) {
+  for (auto* alias = type->getAs<TypedefType>(); alias;
+       alias = alias->desugar()->getAs<TypedefType>()) {
     StringRef name = alias->getDecl()->getName();
     if (name == "intptr_t" || name == "uintptr_t") return true;
+    // What the portable atomics that many projects copied call their words.
+    if (name == "AtomicWord" || name == "Atomic64") return true;
   }
   return false;
 }
@@ -26,10 +29,13 @@ std::string Unit::unnamedTag(const TagDecl* tag) {
   auto* record = dyn_cast<CXXRecordDecl>(tag);
   if (record && record->isLambda()) {
     std::string text = (llvm::Twine("(lambda at ") + sources.position(tag->getLocation())).str();
-    if (tag->getLocation().isMacroID()) text += "#" + std::to_string(record->getLambdaIndexInContext());
+    if (tag->getLocation().isMacroID())
+      text += "#" + std::to_string(record->getLambdaIndexInContext());
     return text + ")";
   }
-  return (llvm::Twine("(unnamed ") + tag->getKindName() + " at " + sources.position(tag->getLocation()) + ")").str();
+  return (llvm::Twine("(unnamed ") + tag->getKindName() + " at " +
+          sources.position(tag->getLocation()) + ")")
+      .str();
 }
 
 std::string Unit::className(const TagDecl* tag) {
@@ -86,7 +92,8 @@ std::string Unit::declare(QualType type, std::string inner) {
   auto indirect = [&](QualType pointee, std::string sigil) {
     if (type.isConstQualified()) sigil += inner.empty() ? "const" : "const ";
     sigil += inner;
-    if (pointee->isFunctionType() || pointee->isArrayType()) sigil = (llvm::Twine("(") + sigil + ")").str();
+    if (pointee->isFunctionType() || pointee->isArrayType())
+      sigil = (llvm::Twine("(") + sigil + ")").str();
     return declare(pointee, std::move(sigil));
   };
   if (auto* builtin = dyn_cast<BuiltinType>(t)) return qualified(builtin->getName(policy).str());
@@ -94,18 +101,21 @@ std::string Unit::declare(QualType type, std::string inner) {
     const TagDecl* canonical = tag->getCanonicalDecl();
     return qualified(className(canonical));
   }
-  if (auto* pointer = dyn_cast<clang::PointerType>(t)) return indirect(pointer->getPointeeType(), "*");
+  if (auto* pointer = dyn_cast<clang::PointerType>(t))
+    return indirect(pointer->getPointeeType(), "*");
   if (isa<LValueReferenceType>(t)) return indirect(t->getPointeeType(), "&");
   if (isa<RValueReferenceType>(t)) return indirect(t->getPointeeType(), "&&");
   if (auto* member = dyn_cast<clang::MemberPointerType>(t)) {
     std::string cls;
-    if (auto* record = member->getMostRecentCXXRecordDecl()) cls = className(record->getCanonicalDecl());
+    if (auto* record = member->getMostRecentCXXRecordDecl())
+      cls = className(record->getCanonicalDecl());
     return indirect(member->getPointeeType(), cls + "::*");
   }
   if (auto* array = dyn_cast<clang::ConstantArrayType>(t))
     return declare(array->getElementType(),
                    inner + "[" + std::to_string(array->getZExtSize()) + "]");
-  if (auto* array = dyn_cast<clang::ArrayType>(t)) return declare(array->getElementType(), inner + "[]");
+  if (auto* array = dyn_cast<clang::ArrayType>(t))
+    return declare(array->getElementType(), inner + "[]");
   if (auto* fn = dyn_cast<FunctionType>(t)) return prototype(fn, std::move(inner));
   if (auto* atomic = dyn_cast<AtomicType>(t))
     return qualified((llvm::Twine("_Atomic(") + typeName(atomic->getValueType()) + ")").str());
@@ -126,7 +136,8 @@ bool hasSize(ASTContext& ctx, QualType type) {
   type = ctx.getBaseElementType(type).getCanonicalType();
   const Type* t = type.getTypePtr();
   if (t->isDependentType() || t->isIncompleteType() || t->isUndeducedType()) return false;
-  if (auto* record = t->getAsRecordDecl()) return !record->isInvalidDecl() && !record->isDependentContext();
+  if (auto* record = t->getAsRecordDecl())
+    return !record->isInvalidDecl() && !record->isDependentContext();
   if (t->isVariableArrayType() || t->isSizelessType() || t->isPlaceholderType()) return false;
   return t->isArithmeticType() || t->isEnumeralType() || t->isAnyPointerType() ||
          t->isMemberFunctionPointerType() || t->isNullPtrType();
@@ -152,8 +163,9 @@ Str Unit::type(QualType original) {
   auto pointsTo = [&](TypeKind kind, QualType pointee) {
     fact.kind = kind;
     fact.pointee = this->type(pointee);
-    fact.pointeeConst = pointee.getCanonicalType().isConstQualified() ||
-                        (pointee->isArrayType() && ctx.getBaseElementType(pointee).isConstQualified());
+    fact.pointeeConst =
+        pointee.getCanonicalType().isConstQualified() ||
+        (pointee->isArrayType() && ctx.getBaseElementType(pointee).isConstQualified());
   };
   if (t->isBooleanType()) {
     fact.kind = TypeKind::Bool;
@@ -190,7 +202,8 @@ Str Unit::type(QualType original) {
   } else if (auto* atomic = t->getAs<AtomicType>()) {
     fact.pointee = this->type(atomic->getValueType());
   }
-  if (hasSize(ctx, type)) fact.size = static_cast<uint32_t>(ctx.getTypeSizeInChars(type).getQuantity());
+  if (hasSize(ctx, type))
+    fact.size = static_cast<uint32_t>(ctx.getTypeSizeInChars(type).getQuantity());
   typeFacts_[name] = std::move(fact);
   if (auto* record = t->getAsRecordDecl()) noteClass(record);
   return name;

@@ -6,7 +6,8 @@ namespace locktidy::extract {
 
 Unit::Unit(ASTContext& context, Preprocessor& preprocessor, TuFacts& out, const ExtractJob& job)
     : ctx(context), pp(preprocessor), facts(out),
-      sources(context.getSourceManager(), context.getLangOpts(), out, strings, job.root, job.directory),
+      sources(context.getSourceManager(), context.getLangOpts(), out, strings, job.root,
+              job.directory),
       policy(context.getLangOpts()) {
   policy.SuppressTagKeyword = true;
   policy.SuppressInlineNamespace =
@@ -40,7 +41,8 @@ void Unit::drain() {
       const CXXMethodDecl* method = lambda->getCallOperator();
       if (!method || closure->isDependentContext()) continue;
       if (auto* generic = method->getDescribedFunctionTemplate()) {
-        for (const FunctionDecl* spec : generic->specializations()) lambdaParent_[spec->getCanonicalDecl()] = parent;
+        for (const FunctionDecl* spec : generic->specializations())
+          lambdaParent_[spec->getCanonicalDecl()] = parent;
         walkFunctionTemplate(generic);
       } else {
         lambdaParent_[method->getCanonicalDecl()] = parent;
@@ -86,7 +88,8 @@ void Unit::walkDecl(const Decl* decl) {
     // A friend may be defined right where it is named.
     const NamedDecl* named = friendly->getFriendDecl();
     if (auto* fn = dyn_cast_or_null<FunctionDecl>(named)) return walkFunction(fn);
-    if (auto* pattern = dyn_cast_or_null<FunctionTemplateDecl>(named)) return walkFunctionTemplate(pattern);
+    if (auto* pattern = dyn_cast_or_null<FunctionTemplateDecl>(named))
+      return walkFunctionTemplate(pattern);
   }
 }
 
@@ -96,7 +99,8 @@ void Unit::walkRecord(const RecordDecl* record) {
   if (record->isDependentContext()) {
     for (const Decl* decl : record->decls()) {
       if (auto* method = dyn_cast<FunctionDecl>(decl)) notePattern(method);
-      if (auto* pattern = dyn_cast<FunctionTemplateDecl>(decl)) notePattern(pattern->getTemplatedDecl());
+      if (auto* pattern = dyn_cast<FunctionTemplateDecl>(decl))
+        notePattern(pattern->getTemplatedDecl());
       if (auto* nested = dyn_cast<RecordDecl>(decl)) walkRecord(nested);
       if (auto* nested = dyn_cast<ClassTemplateDecl>(decl)) walkRecord(nested->getTemplatedDecl());
     }
@@ -153,8 +157,10 @@ void Unit::notePattern(const FunctionDecl* pattern) {
 
 void Unit::walkVariable(const VarDecl* variable) {
   if (variable->isInvalidDecl() || isa<ParmVarDecl>(variable)) return;
-  if (variable->getDeclContext()->isDependentContext() || variable->getType()->isDependentType()) return;
-  if (variable->getDescribedVarTemplate() || isa<VarTemplatePartialSpecializationDecl>(variable)) return;
+  if (variable->getDeclContext()->isDependentContext() || variable->getType()->isDependentType())
+    return;
+  if (variable->getDescribedVarTemplate() || isa<VarTemplatePartialSpecializationDecl>(variable))
+    return;
   global(variable);
   if (variable->isThisDeclarationADefinition() == VarDecl::DeclarationOnly) return;
   if (walked_.insert(variable).second && variable->getInit()) lowerInitializer(variable);
@@ -256,7 +262,8 @@ void Unit::finish(const PreprocessorLog& log) {
     }
     fact.body = str(body);
     fact.functionLike = macro.info->isFunctionLike();
-    for (const IdentifierInfo* param : macro.info->params()) fact.params.push_back(str(param->getName()));
+    for (const IdentifierInfo* param : macro.info->params())
+      fact.params.push_back(str(param->getName()));
     fact.loc = sources.loc(macro.info->getDefinitionLoc());
     facts.macros.push_back(std::move(fact));
   }
@@ -289,7 +296,8 @@ void Unit::finish(const PreprocessorLog& log) {
 
   auto move = [&](auto& from, auto& to, auto key) {
     for (auto& [id, fact] : from) to.push_back(std::move(fact));
-    std::ranges::sort(to, {}, [&](const auto& fact) { return std::string_view(strings.text(key(fact))); });
+    std::ranges::sort(to, {},
+                      [&](const auto& fact) { return std::string_view(strings.text(key(fact))); });
   };
   move(typeFacts_, facts.types, [](const TypeFact& fact) { return fact.name; });
   move(classFacts_, facts.classes, [](const ClassFact& fact) { return fact.usr; });
