@@ -9,6 +9,7 @@
 #include <set>
 
 #include "checker/link/Program.h"
+#include "checker/model/FactsIo.h"
 
 namespace locktidy {
 namespace {
@@ -273,10 +274,24 @@ CallTarget Program::bySignature(Str signature) const {
   return out;
 }
 
+CallTarget Program::targetsOfCall(const Call& call, bool openWorld) const {
+  switch (call.kind) {
+    case CallKind::Virtual: return overridersOf(call.callee, openWorld);
+    case CallKind::Indirect: {
+      const Value& t = call.target;
+      bool named = t.kind == ValueKind::Bind && t.path.root == Root::Global && byUsr.count(t.path.entity);
+      return named ? targetsOf(t.path.entity) : bySignature(call.signature);
+    }
+    default: return targetsOf(call.callee);
+  }
+}
+
 Program link(std::vector<TuFacts> units, const Models& models) {
   Program p;
+  // Configurations of one file are told apart by what was found in them.
   std::sort(units.begin(), units.end(), [](const TuFacts& a, const TuFacts& b) {
-    return a.strings[a.mainFile] < b.strings[b.mainFile];
+    const std::string &x = a.strings[a.mainFile], &y = b.strings[b.mainFile];
+    return x != y ? x < y : writeFacts(a) < writeFacts(b);
   });
 
   std::unordered_map<Str, uint32_t> fileIds;
@@ -431,24 +446,46 @@ Program link(std::vector<TuFacts> units, const Models& models) {
   }
   for (const AddressTaken& a : p.addressTaken) p.takenBySignature[a.signature].push_back(a.function);
 
-  // What callable wrappers were made from, program-wide.
+  // What callable wrappers and counted pointers were made from, program-wide.
+  // A function or call operator that the argument stands for; 0: not known.
+  auto callableOf = [&](const Arg& a, const TypeFact* type) {
+    if (a.value.kind == ValueKind::Bind && a.value.path.root == Root::Global && p.byUsr.count(a.value.path.entity))
+      return a.value.path.entity;
+    return type ? p.callOperator(type->name) : Str{0};
+  };
+  auto note = [](std::vector<Str>& into, Str op) {
+    if (std::find(into.begin(), into.end(), op) == into.end()) into.push_back(op);
+  };
   for (const FunctionFacts& f : p.functions)
     for (const Call& c : f.calls) {
-      bool assign = p.text(c.name).ends_with("::operator=");
-      if (c.kind != CallKind::Construct && !assign) continue;
+      std::string_view name = p.text(c.name);
+      bool assign = name.ends_with("::operator=");
+      bool reset = name.ends_with("::reset");
+      if (c.kind != CallKind::Construct && !assign && !reset) continue;
       std::string_view cls = p.className(c.selfType);
-      if (cls.empty() || !models.isCallableWrapper(cls)) continue;
+      if (cls.empty()) continue;
+      auto typeOf = [&](const Arg& a) {
+        const TypeFact* t = p.type(a.type);
+        return t && t->kind == TypeKind::Ref ? p.type(t->pointee) : t;
+      };
+      if (models.isCountedPointer(cls) && c.args.size() >= 2 && !assign) {
+        // shared_ptr(pointer, deleter); the aliasing constructor's second
+        // argument is a pointer to an object.
+        const TypeFact* second = typeOf(c.args[1]);
+        const TypeFact* pointee = second && second->kind == TypeKind::Pointer ? p.type(second->pointee) : nullptr;
+        bool function = second && (second->kind == TypeKind::Function || (pointee && pointee->kind == TypeKind::Function));
+        const ClassFact* functor = second && second->kind == TypeKind::Class ? p.classOfType(second->name) : nullptr;
+        if (function || (functor && !functor->inSystemHeader) || (second && p.callOperator(second->name)))
+          note(p.deleters[c.selfType], callableOf(c.args[1], second));
+        continue;
+      }
+      if (reset || !models.isCallableWrapper(cls)) continue;
       std::vector<Str>& into = p.wrapped[c.selfType];
       if (c.args.empty()) continue;
-      const Arg& a = c.args[0];
-      const TypeFact* at = p.type(a.type);
-      if (at && at->kind == TypeKind::Ref) at = p.type(at->pointee);
+      const TypeFact* at = typeOf(c.args[0]);
       if (at && at->name == c.selfType) continue;  // copied from another of the type
-      Str op = at ? p.callOperator(at->name) : 0;
-      if (a.value.kind == ValueKind::Bind && a.value.path.root == Root::Global && p.byUsr.count(a.value.path.entity))
-        op = a.value.path.entity;  // a plain function
       if (at && (p.text(at->name) == "std::nullptr_t" || p.text(at->name) == "nullptr_t")) continue;
-      if (std::find(into.begin(), into.end(), op) == into.end()) into.push_back(op);
+      note(into, callableOf(c.args[0], at));
     }
   return p;
 }

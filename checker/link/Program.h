@@ -63,6 +63,9 @@ struct Program {
   // Callable wrappers (std::function<void()>): what was ever stored in one of
   // that type. 0 stands for something that could not be told.
   std::unordered_map<Str, std::vector<Str>> wrapped;
+  // Counted pointers (std::shared_ptr<File>): call operators of the deleters
+  // that one of that type was ever made with. 0: one that could not be told.
+  std::unordered_map<Str, std::vector<Str>> deleters;
 
   const std::string& text(Str id) const { return strings.text(id); }
   const FieldFact* field(Str usr) const {
@@ -94,6 +97,8 @@ struct Program {
   CallTarget targetsOf(Str usr) const;                       // direct
   CallTarget overridersOf(Str usr, bool openWorld) const;    // virtual
   CallTarget bySignature(Str signature) const;               // indirect
+  // Whatever the kind of call. Calls of callable wrappers: `wrapped`.
+  CallTarget targetsOfCall(const Call& call, bool openWorld) const;
 };
 
 // Links the units in the order given; the result does not depend on it.

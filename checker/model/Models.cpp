@@ -47,6 +47,7 @@ constexpr EffectWord kEffectWords[] = {
     {"copies", EffectKind::Copies, Shape::Place},
     {"moves", EffectKind::Moves, Shape::Place},
     {"compare", EffectKind::Compare, Shape::Place},
+    {"free", EffectKind::Free, Shape::Place},
     {"external", EffectKind::External, Shape::Bare},
     {"wait", EffectKind::Wait, Shape::Bare},
     {"blocks", EffectKind::Blocks, Shape::Bare},
@@ -1107,6 +1108,11 @@ bool Models::isAtomic(std::string_view type) const {
   auto it = classKinds_.find(type);
   return it != classKinds_.end() && it->second == "atomic";
 }
+bool Models::ownsElements(std::string_view type) const {
+  auto it = classCategories_.find(type);
+  return it != classCategories_.end() && std::find(it->second.begin(), it->second.end(), "container") != it->second.end();
+}
+
 bool Models::hasClass(std::string_view type) const { return classCategories_.count(type) != 0; }
 
 namespace {

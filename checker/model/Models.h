@@ -62,6 +62,7 @@ struct ModelPlace {
 //   "sync"                  internally synchronised; no ordering is promised
 //   "log"                   logger or stdio that locks itself
 //   "alloc"                 allocates or frees (cost only)
+//   "free PLACE"            gives the memory of what is there back
 //   "hostile"               not thread-safe: touches hidden static state
 //   "noreturn"
 //   "signal-handler PLACE"  the callable becomes a signal handler
@@ -70,7 +71,7 @@ struct ModelPlace {
 enum class EffectKind : uint8_t {
   Read, Write, AtomicRead, AtomicWrite, AtomicRmw, Bind, Copy, Fresh, Invoke, Later, Stores,
   Destroy, Copies, Compare, External, Wait, Blocks, Sync, Log, Alloc, Hostile, NoReturn,
-  SignalHandler, AtFork, Construct, Moves,
+  SignalHandler, AtFork, Construct, Moves, Free,
 };
 struct ModelEffect {
   EffectKind kind = EffectKind::Sync;
@@ -186,6 +187,8 @@ class Models {
   // Pointers whose last drop destroys the pointee, with an atomic count.
   bool isCountedPointer(std::string_view type) const;
   bool isAtomic(std::string_view type) const;
+  // Containers and strings: what they hold is their own, they point nowhere.
+  bool ownsElements(std::string_view type) const;
   // Containers, strings, iterators...: classes of which a model speaks.
   bool hasClass(std::string_view type) const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -9,6 +10,12 @@
 #include "checker/solve/FunctionSolver.h"
 
 namespace locktidy {
+
+// `std::mutex::lock` -> `lock`
+inline std::string_view lastName(std::string_view name) {
+  size_t at = name.rfind("::");
+  return at == std::string_view::npos ? name : name.substr(at + 2);
+}
 
 class Engine {
  public:
@@ -54,6 +61,10 @@ class Engine {
   // The type of the place (a type name), 0 if not known. `func` gives meaning
   // to This, Param and Local.
   Str typeOf(PathId path, FuncId func);
+  // An array or container, not a smart pointer or optional.
+  bool holdsMany(Str type) const;
+  // A value of this type leads to no other object that it does not own.
+  bool pointsNowhere(Str type) const;
   // Climbs from a lock that is part of another lock to the outermost one.
   // Sets `view` if it climbed.
   PathId outermostLock(PathId path, FuncId func, bool* view);
@@ -65,15 +76,39 @@ class Engine {
   std::unordered_set<Str> refCounts;
   void findRefCounts();
 
-  // USRs of destructors that destroying a value of this type may run.
-  struct Destruction {
-    std::vector<Str> dtors;
-    bool unknown = false;
+  // ---- The program's code that libraries run (UserCode.cpp) -----------------
+  // What comparing or hashing a value of this type runs.
+  struct Comparisons {
+    std::vector<FuncId> members;   // operator==, operator<, ... of the type
+    std::vector<FuncId> free;      // the same outside it
+    std::vector<FuncId> functors;  // the type's own call operator
+    std::vector<FuncId> hashes;    // std::hash<type>::operator()
+    std::vector<Str> inner;        // a library type: what is compared in it
   };
+  const Comparisons& comparisons(Str type);
+  // Everything that handling a value of this type may run: a superset, for the
+  // order of solving.
+  const std::vector<FuncId>& hiddenCallees(Str type);
+  // Has a member that is, holds or points to a lock.
+  bool ownsLock(Str type);
+  // Do callers know better than `func` which object `path` is in? So it is for
+  // what a parameter refers to, and for the members of classes without a lock
+  // of their own, unless `func` itself holds a lock of that object.
+  bool namedByCaller(FuncId func, PathId path, const std::vector<HeldLock>& held);
+
+  // Functions of the cycle that is being solved. Outside it, a callee without
+  // a summary has been overlooked and may do anything.
+  std::unordered_set<FuncId> solving;
+  bool solved(FuncId f) const { return summaries[f].solved || solving.count(f) != 0; }
+
   std::string describe(PathId path) const;   // "this->map_[].visits"
-  std::string describeChain(PathId path) const;
 
  private:
+  void addBodies(Str usr, std::vector<FuncId>& out) const;
+  std::unordered_map<Str, Comparisons> comparisons_;
+  std::unordered_map<Str, std::vector<FuncId>> hidden_, freeOperators_;
+  std::unordered_map<Str, bool> ownsLock_;
+  bool freeOperatorsKnown_ = false;
   std::unordered_map<Str, bool> lockClasses_, guardClasses_, libraryFields_;
 };
 

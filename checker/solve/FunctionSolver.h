@@ -84,7 +84,7 @@ struct FunctionResult {
   struct Store { Str field; PathId target; };
   std::vector<Store> stores;
   std::vector<Str> signalHandlers, forkHandlers;
-  std::map<uint32_t, int> loopDepth;
+  std::string incomplete;            // a limit was met: sections are undecided, and why
 };
 
 class Engine;  // Engine.h: the shared tables

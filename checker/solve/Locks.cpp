@@ -30,11 +30,6 @@ constexpr NamedOp kNamedOps[] = {
     {"unlock_upgrade", LockOpKind::Release, Mode::Upgrade},
 };
 
-std::string_view lastName(std::string_view name) {
-  size_t at = name.rfind("::");
-  return at == std::string_view::npos ? name : name.substr(at + 2);
-}
-
 bool hasAttr(const std::vector<AttrFact>& attrs, const Engine& e, std::string_view kind) {
   for (const AttrFact& a : attrs)
     if (e.text(a.kind) == kind) return true;
@@ -220,6 +215,21 @@ Str Engine::typeOf(PathId path, FuncId func) {
       return 0;
   }
   return 0;
+}
+
+bool Engine::holdsMany(Str type) const {
+  const TypeFact* t = program.type(type);
+  if (t && t->kind == TypeKind::Ref) t = program.type(t->pointee);
+  if (!t || t->kind == TypeKind::Array) return t != nullptr;
+  if (t->kind == TypeKind::Pointer) return true;
+  std::string_view name = text(t->clsName);
+  return t->kind == TypeKind::Class && !models.isUniqueOwner(name) && !models.isCountedPointer(name) &&
+         lastName(name) != "optional";
+}
+
+bool Engine::pointsNowhere(Str type) const {
+  const TypeFact* t = program.type(type);
+  return t && t->kind == TypeKind::Class && models.ownsElements(text(t->clsName));
 }
 
 PathId Engine::outermostLock(PathId path, FuncId func, bool* view) {

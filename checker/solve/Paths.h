@@ -2,7 +2,7 @@
 // substitution and sets are cheap.
 //
 // Canonical paths (what effects speak of) never start at a variable that only
-// points somewhere: those are resolved (Aliases.h) first.
+// points somewhere: those are resolved (Aliases.cpp) first.
 //
 // Limits: at most kMaxSteps selectors; a field that is followed by Deref a
 // second time folds back to its first occurrence (`n.next*.next*` is
@@ -21,6 +21,9 @@ namespace locktidy {
 using PathId = uint32_t;
 inline constexpr PathId kNoPath = 0;
 inline constexpr int kMaxSteps = 10;
+// Index of an Unknown root: an object of its own (a local or fresh one that
+// others can see), no part of any other.
+inline constexpr uint32_t kOwnIndex = 1;
 
 enum class StepKind : uint8_t { Root, Field, Elem, Deref, Any };
 
@@ -89,11 +92,20 @@ class PathTable {
     PathId parent = replacePrefix(n.parent, from, to);
     return step(parent, n.kind, n.entity);
   }
-  // Steps from the root, in order.
-  std::vector<PathId> chain(PathId p) const {
-    std::vector<PathId> out;
-    for (; nodes_[p].kind != StepKind::Root; p = nodes_[p].parent) out.push_back(p);
-    return {out.rbegin(), out.rend()};
+  // How many pointers the path follows.
+  int derefs(PathId p) const {
+    int n = 0;
+    for (; nodes_[p].kind != StepKind::Root; p = nodes_[p].parent) n += nodes_[p].kind == StepKind::Deref;
+    return n;
+  }
+  // The last member named, whether or not pointers were followed since
+  // (`inObject`: only without following one). 0: none.
+  Str lastField(PathId p, bool inObject = false) const {
+    for (; nodes_[p].kind != StepKind::Root; p = nodes_[p].parent) {
+      if (nodes_[p].kind == StepKind::Field) return nodes_[p].entity;
+      if (inObject && nodes_[p].kind == StepKind::Deref) return 0;
+    }
+    return 0;
   }
   // Forgets which element: for paths that leave their function.
   PathId withoutIndexes(PathId p) {

@@ -1,11 +1,5 @@
-// Rows, overlap, and the verdict on each section.
-//
-// May two places be the same memory? Two paths are compared by the containment
-// chain after their last Deref: memory is a forest of objects that contain one
-// another, and a pointer leads to some object of the right class. So
-// `this->map_[].hits` and `entry->hits` may be the same (the pointer may lead
-// into the map), `this->a_.hits` and `this->b_.hits` are not, and a write of a
-// whole object covers what is inside it.
+// Rows (every access others can see), the lock order, and the list of sections
+// by lock. Verdicts on sections: Verdict.cpp.
 
 #include <algorithm>
 
@@ -13,179 +7,29 @@
 
 namespace locktidy {
 
-using Segment = std::vector<std::pair<StepKind, Str>>;
-
-Segment Solution::segment(PathId path) const {
-  auto it = segmentCache_.find(path);
-  if (it != segmentCache_.end()) return it->second;
-  Segment out;
-  for (PathId p = path;; p = engine.paths.at(p).parent) {
-    const PathNode& n = engine.paths.at(p);
-    if (n.kind == StepKind::Deref) break;
-    if (n.kind == StepKind::Root) {
-      if (n.root == Root::Global) out.emplace_back(StepKind::Root, n.entity);
-      break;
-    }
-    out.emplace_back(n.kind, n.kind == StepKind::Field ? n.entity : 0);
+// A step of a count of references in `func`, on members of `owner` (of any
+// class, if null)?
+bool Solution::stepsRefCount(FuncId func, const ClassFact* owner) const {
+  for (const Effect& e : engine.summaries[func].effects) {
+    if (e.kind != Eff::AtomicWrite || !e.rmw) continue;
+    Str counter = engine.paths.lastField(e.path);
+    if (counter && engine.isRefCount(counter) && (!owner || program.fieldOwner(counter) == owner)) return true;
   }
-  std::reverse(out.begin(), out.end());
-  segmentCache_[path] = out;
-  return out;
-}
-
-namespace {
-
-// `a` from position k on against `b` from its start: equal as far as both go?
-// A shallow access (bookkeeping of a container) does not meet what is deeper.
-bool aligned(const Segment& a, size_t k, const Segment& b, bool shallowA, bool shallowB) {
-  if (shallowA && b.size() > a.size() - k) return false;
-  if (shallowB && a.size() - k > b.size()) return false;
-  for (size_t i = 0; k + i < a.size() && i < b.size(); ++i) {
-    if (a[k + i].first == StepKind::Any || b[i].first == StepKind::Any) return true;
-    if (a[k + i] != b[i]) return false;
-  }
-  return true;
-}
-
-bool alignedSomewhere(const Segment& a, const Segment& b, bool shallowA, bool shallowB) {
-  if (b.empty()) return false;
-  if (b[0].first == StepKind::Root) return !a.empty() && a[0] == b[0] && aligned(a, 0, b, shallowA, shallowB);
-  for (size_t k = 0; k < a.size(); ++k)
-    if (a[k] == b[0] && aligned(a, k, b, shallowA, shallowB)) return true;
   return false;
-}
-
-}  // namespace
-
-bool Solution::mayOverlap(PathId a, Str typeA, PathId b, Str typeB, bool shallowA, bool shallowB) const {
-  if (a == b) return true;
-  Segment x = segment(a), y = segment(b);
-  if (!x.empty() && !y.empty()) {
-    // Two places in one object are told apart by their chains alone.
-    return alignedSomewhere(x, y, shallowA, shallowB) || alignedSomewhere(y, x, shallowB, shallowA);
-  }
-  // A whole object of class T reached by pointer covers every field of T.
-  auto covers = [&](Str type, const Segment& s) {
-    const ClassFact* c = program.classOfType(type);
-    if (!c) return false;
-    for (const auto& [kind, f] : s)
-      if (kind == StepKind::Field && program.fieldOwner(f) == c) return true;
-    return false;
-  };
-  if (x.empty() && y.empty()) {
-    if (!typeA || typeA != typeB) return false;
-    return program.classOfType(typeA) != nullptr;
-  }
-  return x.empty() ? covers(typeA, y) : covers(typeB, x);
-}
-
-std::vector<uint32_t> Solution::overlapping(PathId path, Str type, bool shallow) const {
-  auto key = std::make_tuple(path, type, shallow);
-  auto cached = overlapCache_.find(key);
-  if (cached != overlapCache_.end()) return cached->second;
-  std::vector<uint32_t> candidates, out;
-  auto take = [&](Str field) {
-    auto it = rowsByField_.find(field);
-    if (it != rowsByField_.end()) candidates.insert(candidates.end(), it->second.begin(), it->second.end());
-  };
-  Segment s = segment(path);
-  for (const auto& [kind, f] : s)
-    if (kind == StepKind::Field || kind == StepKind::Root) take(f);
-  if (s.empty())
-    if (const ClassFact* c = program.classOfType(type))
-      for (const FieldFact& f : c->fields) take(f.usr);
-  std::sort(candidates.begin(), candidates.end());
-  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
-  for (uint32_t r : candidates)
-    if (mayOverlap(path, type, rows[r].path, rows[r].type, shallow, rows[r].shallow)) out.push_back(r);
-  overlapCache_[key] = out;
-  return out;
-}
-
-bool Solution::holds(const std::vector<HeldLock>& held, Str lock, Mode mode) const {
-  for (const HeldLock& h : held)
-    if (h.mode >= mode && engine.lockClass(h.path) == lock) return true;
-  return false;
-}
-
-std::vector<HeldLock> Solution::heldAt(const LocalEffect& e, FuncId func) const {
-  std::vector<HeldLock> held = e.held;
-  for (const HeldLock& h : contexts[func].entryHeld) held.push_back(h);
-  // A lock of another instance of the accessed object's class does not protect
-  // it: `this->mu_` held while `other->x` is written.
-  std::erase_if(held, [&](const HeldLock& h) {
-    Str lock = engine.lockClass(h.path);
-    const ClassFact* lockOwner = program.fieldOwner(lock);
-    if (!lockOwner) return false;
-    PathId owner = kNoPath;
-    for (PathId p = h.path; p; p = engine.paths.at(p).parent)
-      if (engine.paths.at(p).kind == StepKind::Field && engine.paths.at(p).entity == lock) {
-        owner = engine.paths.at(p).parent;
-        break;
-      }
-    if (!owner || engine.paths.rootOf(owner).root == Root::Unknown) return false;
-    owner = engine.paths.withoutIndexes(owner);
-    // The accessed object of the lock owner's class, if the path names one.
-    for (PathId p = e.path; p && engine.paths.at(p).kind != StepKind::Root; p = engine.paths.at(p).parent) {
-      const PathNode& n = engine.paths.at(p);
-      if (n.kind != StepKind::Field || program.fieldOwner(n.entity) != lockOwner) continue;
-      PathId object = engine.paths.withoutIndexes(n.parent);
-      if (engine.paths.rootOf(object).root == Root::Unknown) return false;
-      return object != owner;
-    }
-    return false;
-  });
-  return held;
-}
-
-std::vector<PathId> Solution::publicPlaces(FuncId func, PathId path, bool* callersMemory) const {
-  PathTable& paths = engine.paths;
-  const PathNode& r = paths.rootOf(path);
-  const Context& x = contexts[func];
-  auto derefs = [&](PathId p) {
-    int n = 0;
-    for (; paths.at(p).kind != StepKind::Root; p = paths.at(p).parent) n += paths.at(p).kind == StepKind::Deref;
-    return n;
-  };
-  if (r.root == Root::This) {
-    if (!x.thisShared && derefs(path) == 0) return {};
-    return {path};
-  }
-  if (r.root == Root::Param) {
-    if (r.index >= x.paramShared.size()) return {path};
-    if (!x.hasCallers) {
-      if (callersMemory && derefs(path) == 1) *callersMemory = true;
-      return {path};
-    }
-    if (!x.paramShared[r.index] && derefs(path) <= 1) return {};
-    PathId pointee = paths.deref(paths.base(path));
-    if (!paths.hasPrefix(path, pointee)) return {path};
-    std::vector<PathId> out;
-    for (PathId t : x.paramTargets[r.index]) out.push_back(paths.replacePrefix(path, pointee, t));
-    if (out.empty()) out.push_back(path);
-    return out;
-  }
-  return {path};
 }
 
 // Bookkeeping of a class that counts references, done where the count is
 // stepped (a flag "being destroyed"): part of taking or dropping a reference.
 bool Solution::dropsReference(FuncId func, PathId path) const {
   constexpr size_t kCounterFields = 3;
-  Str field = 0;
-  for (PathId p = path; p && !field; p = engine.paths.at(p).parent)
-    if (engine.paths.at(p).kind == StepKind::Field) field = engine.paths.at(p).entity;
-  const ClassFact* owner = program.fieldOwner(field);
-  if (!owner || owner->fields.size() > kCounterFields) return false;
-  for (const Effect& e : engine.summaries[func].effects) {
-    if (e.kind != Eff::AtomicWrite || !e.rmw) continue;
-    for (PathId p = e.path; p; p = engine.paths.at(p).parent)
-      if (engine.paths.at(p).kind == StepKind::Field) {
-        Str counter = engine.paths.at(p).entity;
-        if (engine.isRefCount(counter) && program.fieldOwner(counter) == owner) return true;
-        break;
-      }
-  }
+  const ClassFact* owner = program.fieldOwner(engine.paths.lastField(path));
+  return owner && owner->fields.size() <= kCounterFields && stepsRefCount(func, owner);
+}
+
+bool Solution::countedDrop(const LocalEffect& e) const {
+  if (stepsRefCount(e.func, nullptr)) return true;
+  for (uint32_t c = e.chain; c; c = engine.chains[c].next)
+    if (engine.chains[c].caller != e.func && stepsRefCount(engine.chains[c].caller, nullptr)) return true;
   return false;
 }
 
@@ -198,157 +42,57 @@ void Solution::collectRows() {
     // the library call that a model describes.
     if ((fn.isImplicit || fn.isDefaulted) && !x.hasCallers) continue;
     for (const LocalEffect& e : results[f].effects) {
-      if (!e.direct) continue;
-      switch (e.kind) {
-        case Eff::Read:
-        case Eff::Write:
-        case Eff::AtomicRead:
-        case Eff::AtomicWrite:
-        case Eff::Touch: break;
-        default: continue;
-      }
-      bool callersMemory = false;
-      for (PathId p : publicPlaces(f, e.path, &callersMemory)) {
-        if (callersMemory && segment(p).empty()) continue;
-        Row r;
-        r.kind = e.kind;
-        r.path = engine.paths.withoutIndexes(p);
-        r.type = e.type;
-        r.held = heldAt(e, f);
-        r.func = f;
-        r.loc = e.loc;
-        r.via = e.via;
-        r.rmw = e.rmw;
-        r.bump = e.bump;
-        r.shallow = e.shallow;
-        const PathNode& origin = engine.paths.rootOf(e.path);
-        r.orphan = !x.hasCallers && !fn.isMain && (origin.root == Root::This || origin.root == Root::Param);
-        if (r.orphan) r.owner = program.classOfType(fn.ownerType);
-        r.init = e.init;
-        r.init |= dropsReference(f, r.path);
-        if (x.constructionOnly && engine.paths.rootOf(e.path).root == Root::This) {
-          bool deref = false;
-          for (PathId q = e.path; engine.paths.at(q).kind != StepKind::Root; q = engine.paths.at(q).parent)
-            deref |= engine.paths.at(q).kind == StepKind::Deref;
-          r.init |= !deref;
-        }
-        Segment s = segment(r.path);
-        if (r.kind == Eff::Touch && s.empty()) {
-          // Code nobody knows got a whole object: it can reach the members of a
-          // plain struct, not the private ones of a class.
-          const ClassFact* c = program.classOfType(r.type);
-          if (!c || c->inSystemHeader || !c->methods.empty()) continue;
-        }
-        uint32_t id = static_cast<uint32_t>(rows.size());
-        rows.push_back(std::move(r));
-        bool any = false;
-        for (const auto& [kind, field] : s)
-          if (kind == StepKind::Field || kind == StepKind::Root) {
-            std::vector<uint32_t>& list = rowsByField_[field];
-            if (list.empty() || list.back() != id) list.push_back(id);
-            any = true;
-          }
-        if (!any)
-          if (const ClassFact* c = program.classOfType(rows[id].type))
-            for (const FieldFact& fact : c->fields) rowsByField_[fact.usr].push_back(id);
-      }
-    }
-  }
-}
-
-// A member pointer is private if everything ever stored in it is a fresh object
-// that is stored nowhere else, or comes from another private pointer. Then two
-// owners never share a pointee, and a lock beside the pointer protects it.
-void Solution::findPrivatePointers() {
-  PathTable& paths = engine.paths;
-  struct Source { bool outside = false; std::set<Str> fields; };
-  std::map<Str, Source> sources;
-  for (FuncId f = 0; f < results.size(); ++f) {
-    // Fresh objects of this function and the members they were stored in; one
-    // that leaves any other way belongs to nobody alone.
-    std::map<PathId, std::set<Str>> homes;
-    std::set<PathId> leaked;
-    for (const FunctionResult::Store& s : results[f].stores) {
-      PathId base = paths.base(s.target);
-      if (paths.at(base).root != Root::Fresh) continue;
-      if (s.field) homes[base].insert(s.field);
-      else leaked.insert(base);
-    }
-    for (const FunctionResult::Store& s : results[f].stores) {
-      if (!s.field) continue;
-      Source& into = sources[s.field];
-      const PathNode& n = paths.at(s.target);
-      PathId base = paths.base(s.target);
-      if (paths.at(base).root == Root::Fresh && n.kind == StepKind::Root) {
-        const std::set<Str>& h = homes[base];
-        // Several members of one class (head and tail of a list) are one home.
-        const ClassFact* owner = program.fieldOwner(s.field);
-        for (Str other : h)
-          if (program.fieldOwner(other) != owner) into.outside = true;
-        into.outside |= leaked.count(base) != 0;
+      if (e.placed || isPathless(e.kind)) continue;
+      // Callers have it in their own terms.
+      if (x.hasCallers && !x.runsLater && !engine.summaries[f].truncated && engine.namedByCaller(f, e.path, e.held))
         continue;
-      }
-      if (n.kind == StepKind::Deref) {
-        Str from = 0;
-        for (PathId p = n.parent; p && !from; p = paths.at(p).parent) {
-          if (paths.at(p).kind == StepKind::Field) from = paths.at(p).entity;
-          if (paths.at(p).kind == StepKind::Deref || paths.at(p).kind == StepKind::Root) break;
-        }
-        if (from) {
-          into.fields.insert(from);
-          continue;
-        }
-      }
-      into.outside = true;
-    }
-  }
-  for (const auto& [field, s] : sources)
-    if (!s.outside) privatePointers_.insert(field);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto& [field, s] : sources) {
-      if (!privatePointers_.count(field)) continue;
-      for (Str from : s.fields)
-        if (from != field && !privatePointers_.count(from)) {
-          privatePointers_.erase(field);
-          changed = true;
-          break;
-        }
+      bool callersMemory = false;
+      for (PathId p : publicPlaces(f, e.path, &callersMemory)) addRow(f, e, p, callersMemory);
     }
   }
 }
 
-bool Solution::ownedByLockOwner(PathId path, PathId lock) const {
-  PathTable& paths = engine.paths;
-  // The lock's owner: what is left of the lock's path without its own member.
-  PathId owner = lock;
-  while (owner && paths.at(owner).kind != StepKind::Field && paths.at(owner).kind != StepKind::Root)
-    owner = paths.at(owner).parent;
-  if (paths.rootOf(lock).root == Root::Global) {
-    // One lock for the whole program, however the data is reached, unless the
-    // global only leads to it.
-    bool deref = false;
-    for (PathId p = lock; paths.at(p).kind != StepKind::Root; p = paths.at(p).parent)
-      deref |= paths.at(p).kind == StepKind::Deref;
-    if (!deref) return true;
+void Solution::addRow(FuncId site, const LocalEffect& e, PathId place, bool callersMemory) {
+  const FunctionFacts& fn = program.functions[site];
+  const Context& x = contexts[site];
+  Row r;
+  r.kind = e.kind == Eff::Free ? Eff::Write : e.kind;
+  r.path = engine.paths.withoutIndexes(place);
+  r.type = e.type;
+  r.func = e.func;
+  r.site = site;
+  r.loc = e.loc;
+  r.via = e.via;
+  r.rmw = e.rmw;
+  r.bump = e.bump;
+  r.shallow = e.shallow;
+  const PathNode& origin = engine.paths.rootOf(e.path);
+  r.orphan = !x.hasCallers && !fn.isMain && (origin.root == Root::This || origin.root == Root::Param);
+  if (r.orphan) r.owner = program.classOfType(fn.ownerType);
+  // What is freed is nobody else's: no conflict by itself.
+  r.init = e.init || e.kind == Eff::Free || dropsReference(e.func, r.path) ||
+           (x.constructionOnly && origin.root == Root::This && engine.paths.derefs(e.path) == 0);
+  Segment s = segment(r.path);
+  if (callersMemory && wholeObject(s)) return;
+  if (r.kind == Eff::Touch && wholeObject(s)) {
+    // Code nobody knows got a whole object: it can reach the members of a
+    // plain struct, not the private ones of a class.
+    const ClassFact* c = program.classOfType(r.type);
+    if (!c || c->inSystemHeader || !c->methods.empty()) return;
   }
-  if (paths.at(owner).kind == StepKind::Field) owner = paths.at(owner).parent;
-  owner = paths.withoutIndexes(owner);
-  path = paths.withoutIndexes(path);
-  // Paths of other instances say nothing of this one; the caller compares
-  // classes for those.
-  for (PathId p = path; p && p != owner; p = paths.at(p).parent) {
-    const PathNode& n = paths.at(p);
-    if (n.kind == StepKind::Root) return false;
-    if (n.kind != StepKind::Deref) continue;
-    Str through = 0;
-    for (PathId k = n.parent; k && !through; k = paths.at(k).parent) {
-      if (paths.at(k).kind == StepKind::Field) through = paths.at(k).entity;
-      if (paths.at(k).kind == StepKind::Deref || paths.at(k).kind == StepKind::Root) break;
-    }
-    if (!through || !privatePointers_.count(through)) return false;
-  }
-  return true;
+  r.held = heldAt(e, site);
+  if (!rowsSeen_.insert({r.kind, r.path, r.held, r.func, r.loc.file, r.loc.offset, site, r.init, r.shallow}).second) return;
+  uint32_t id = static_cast<uint32_t>(rows.size());
+  auto index = [&](Str field) {
+    std::vector<uint32_t>& list = rowsByField_[field];
+    if (list.empty() || list.back() != id) list.push_back(id);
+  };
+  for (const auto& [kind, field] : s)
+    if (field && (kind == StepKind::Field || kind == StepKind::Root)) index(field);
+  if (wholeObject(s))
+    if (const ClassFact* c = program.classOfType(r.type))
+      for (const FieldFact& fact : c->fields) index(fact.usr);
+  rows.push_back(std::move(r));
 }
 
 void Solution::lockOrder() {
@@ -521,380 +265,6 @@ void Solution::collectSections() {
         l.barred = "the configuration says never to suggest it";
   }
   for (Section& s : sections) judge(s);
-}
-
-// A declared member function of the class that could run and has no body.
-std::string Solution::missingMember(const ClassFact& c) const {
-  for (Str usr : c.methods) {
-    auto it = program.byUsr.find(usr);
-    if (it == program.byUsr.end()) continue;
-    bool fine = false, called = false;
-    const FunctionFacts& f = program.functions[it->second.front()];
-    for (FuncId id : it->second) {
-      fine |= program.functions[id].hasBody;
-      called |= contexts[id].hasCallers;
-    }
-    fine |= f.isPure || f.isDefaulted || f.isImplicit;
-    // Members of a template instance get bodies when somebody uses them.
-    fine |= c.isTemplateInstance && !called;
-    // Declared and never defined: how copying was switched off before C++11.
-    if (!f.params.empty() && (f.isCtor || program.text(f.name).ends_with("operator="))) {
-      const TypeFact* t = program.type(f.params[0].type);
-      fine |= t && t->kind == TypeKind::Ref && t->pointee == c.type;
-    }
-    if (!fine) return program.text(f.display);
-  }
-  return {};
-}
-
-void Solution::judge(Section& s) {
-  const Acquisition& q = acquisition(s);
-  const FunctionResult& r = results[s.func];
-  const Context& cx = contexts[s.func];
-  PathTable& paths = engine.paths;
-  Verdict& v = s.verdict;
-  auto decide = [&](const LocalEffect& e, const char* kind, const std::string& why) {
-    Decider d;
-    d.path = e.path && paths.rootOf(e.path).root != Root::Unknown ? engine.describe(e.path) : std::string();
-    if (d.path.empty() && e.path && paths.at(e.path).kind != StepKind::Root) d.path = engine.describe(e.path);
-    d.kind = kind;
-    d.via = program.text(e.via);
-    d.why = why;
-    d.func = e.func;
-    d.loc = e.loc;
-    d.chain = e.chain;
-    return d;
-  };
-  auto block = [&](Reading reading, const std::string& category, const LocalEffect& e, const char* kind,
-                   const std::string& why) {
-    // A write outranks what is merely undecided.
-    if (v.reason.empty() || (reading == Reading::Writing && v.reading != Reading::Writing)) {
-      v.reading = reading;
-      v.category = category;
-      v.reason = why;
-    }
-    if (v.deciders.size() < 8) v.deciders.push_back(decide(e, kind, why));
-  };
-  auto stop = [&](Reading reading, const std::string& category, const std::string& why) {
-    if (v.reason.empty()) {
-      v.reading = reading;
-      v.category = category;
-      v.reason = why;
-    }
-  };
-  // Protected by another lock that every access holds?
-  auto innerLock = [&](PathId p, Str type, const std::vector<HeldLock>& held) -> Str {
-    for (const HeldLock& h : held) {
-      Str m = engine.lockClass(h.path);
-      if (!m || m == s.lock || h.mode != Mode::Exclusive) continue;
-      // Held already when this section begins: not an inner lock.
-      bool all = true;
-      for (uint32_t id : overlapping(p, type)) {
-        const Row& row = rows[id];
-        if (row.init) continue;
-        if (!holds(row.held, m, row.writes() ? Mode::Exclusive : Mode::Shared)) {
-          all = false;
-          break;
-        }
-      }
-      if (all) return m;
-    }
-    return 0;
-  };
-
-  if (!q.region.empty() || true) {
-    std::set<std::tuple<Eff, PathId, Str>> seen;
-    size_t synchronised = 0, atomics = 0;
-    bool assumed = false;
-    std::set<std::string> dropTypes;
-    std::vector<std::pair<PathId, const LocalEffect*>> reads;
-    std::map<std::string, bool> unknownNames;
-    std::set<Str> syncLocks;
-    for (uint32_t index : q.region) {
-      const LocalEffect& e = r.effects[index];
-      if (e.event == 0 && false) continue;
-      assumed |= e.assumed;
-      if (e.via) ++v.calls;
-      switch (e.kind) {
-        case Eff::Log:
-        case Eff::Alloc: continue;
-        case Eff::Blocks: v.cost = std::max(v.cost, 3); continue;
-        case Eff::External:
-          block(Reading::Writing, "external effect", e, "external",
-                e.via ? "calls `" + program.text(e.via) + "`, which touches something outside memory"
-                      : "a volatile access");
-          continue;
-        case Eff::Wait:
-          block(Reading::Writing, "waits", e, "wait", "waits for another thread in `" + program.text(e.via) + "`");
-          continue;
-        case Eff::Hostile:
-          block(Reading::Writing, "thread-hostile call", e, "write",
-                "calls `" + program.text(e.via) + "`, which uses a hidden static buffer");
-          continue;
-        case Eff::Unknown: {
-          std::string name = e.via ? program.text(e.via) : "something that could not be analysed";
-          if (name.empty()) name = "a function pointer";
-          unknownNames[name] = true;
-          block(Reading::Undecided, "unknown call", e, "unknown", "calls `" + name + "`, of which nothing is known");
-          continue;
-        }
-        case Eff::Sync: ++synchronised; if (e.multiple) ++synchronised; continue;
-        case Eff::Drop: dropTypes.insert(program.text(e.type)); continue;
-        case Eff::Read:
-        case Eff::AtomicRead: {
-          bool callers = false;
-          for (PathId p : publicPlaces(s.func, e.path, &callers)) reads.emplace_back(p, &e);
-          continue;
-        }
-        case Eff::Touch:
-        case Eff::Write:
-        case Eff::AtomicWrite: {
-          bool callers = false;
-          std::vector<PathId> places = publicPlaces(s.func, e.path, &callers);
-          if (places.empty()) continue;
-          // What hangs off the object that owns the lock is never the caller's own.
-          if (callers && paths.base(e.path) == paths.base(q.lock)) callers = false;
-          if (callers) {
-            v.assumptions.push_back("callers pass memory of their own to `" + program.text(program.functions[s.func].display) + "`");
-            continue;
-          }
-          if (e.kind == Eff::Touch) continue;  // comes with Unknown
-          for (PathId p : places) {
-            if (e.kind == Eff::AtomicWrite) {
-              Str field = 0;
-              for (PathId k = p; k && !field; k = paths.at(k).parent)
-                if (paths.at(k).kind == StepKind::Field) field = paths.at(k).entity;
-              if (field && engine.isRefCount(field)) continue;
-              ++atomics;
-              if (e.multiple) ++atomics;
-              if (e.resultUsed)
-                block(Reading::Writing, "atomic decision", e, "atomic",
-                      "uses the result of an atomic update of `" + engine.describe(p) + "`");
-              continue;
-            }
-            if (Str inner = innerLock(p, e.type, e.held)) {
-              if (syncLocks.insert(inner).second || e.multiple) {}
-              ++synchronised;
-              (void)inner;
-              continue;
-            }
-            if (dropsReference(e.func, p)) continue;
-            if (!seen.insert({e.kind, p, e.type}).second) continue;
-            std::string what = engine.describe(p);
-            std::string via = e.via ? " by `" + program.text(e.via) + "`" : "";
-            block(Reading::Writing, "write", e, "write", "`" + what + "` is written" + via);
-            if (e.bump) v.unblock = "an atomic counter would make this section read-only";
-          }
-          continue;
-        }
-      }
-    }
-    // Inner critical sections count once each, however many writes are in them.
-    if (!syncLocks.empty()) {
-      size_t acquisitions = 0;
-      for (const AcquireNote& n : q.nested)
-        if (syncLocks.count(engine.lockClass(n.path))) ++acquisitions;
-      // Distinct call sites of the inner lock, as far as notes tell them apart.
-      synchronised = std::max<size_t>(acquisitions, syncLocks.size());
-      for (uint32_t index : q.region) {
-        const LocalEffect& e = r.effects[index];
-        if (e.kind == Eff::Sync) ++synchronised;
-        // Two calls of one locked operation are two steps.
-        if (e.kind == Eff::Write && e.multiple)
-          for (const HeldLock& h : e.held)
-            if (syncLocks.count(engine.lockClass(h.path))) synchronised = std::max<size_t>(synchronised, 2);
-      }
-    }
-    for (const auto& [name, yes] : unknownNames)
-      if (s.mode == Mode::Exclusive) ++unknownCallees[name];
-    if (atomics + synchronised >= 2)
-      stop(Reading::Writing, "order of synchronised effects",
-           "makes several synchronised changes, whose order may matter");
-    if (atomics == 1) v.assumptions.push_back("nothing depends on the order of the one atomic update in it");
-    if (assumed) v.assumptions.push_back("calls through function objects and pointers reach only functions of the program with that type");
-    for (const std::string& t : dropTypes)
-      v.assumptions.push_back("dropping a reference does not run a destructor that writes guarded state (`" + t + "`)");
-
-    // Nested locks.
-    for (const AcquireNote& n : q.nested) {
-      Str m = engine.lockClass(n.path);
-      if ((m && m == s.lock) || n.path == q.lock) {
-        if (v.reason.empty()) {
-          v.reading = Reading::Writing;
-          v.category = "takes the lock again";
-          v.reason = "takes the same lock again";
-          Decider d;
-          d.kind = "acquire";
-          d.why = v.reason;
-          d.func = n.func;
-          d.loc = n.loc;
-          d.chain = n.chain;
-          v.deciders.push_back(d);
-        }
-      }
-    }
-
-    // Conflicts with the rest of the program.
-    std::set<std::pair<PathId, bool>> readSeen;
-    bool guarded = false;
-    for (const auto& [p, e] : reads) {
-      if (!readSeen.insert({p, e->shallow}).second) continue;
-      ++v.reads;
-      std::vector<HeldLock> held = heldAt(*e, s.func);
-      bool writtenHere = false;
-      bool owned = ownedByLockOwner(e->path, q.lock);
-      uint32_t unlockedRead = kNone;
-      for (uint32_t id : overlapping(p, e->type, e->shallow)) {
-        const Row& row = rows[id];
-        if (row.init) continue;
-        // Nobody in the program calls it, and it is no member of the lock's
-        // owner: what a library offers for single objects is no suspect.
-        if (row.orphan && row.owner != program.fieldOwner(s.lock)) continue;
-        if (e->kind == Eff::AtomicRead && row.atomic()) continue;
-        bool exclusive = holds(row.held, s.lock, Mode::Exclusive);
-        if (!row.writes()) {
-          if (!holds(row.held, s.lock, Mode::Shared)) unlockedRead = id;
-          continue;
-        }
-        if (exclusive) {
-          writtenHere = true;
-          if (owned) continue;
-          LocalEffect w;
-          w.path = row.path;
-          w.func = row.func;
-          w.loc = row.loc;
-          w.via = row.via;
-          block(Reading::Undecided, "reached through a pointer others may hold", w, "write",
-                "`" + engine.describe(p) + "` is reached through a pointer that others may hold, and written");
-          break;
-        }
-        bool common = false;
-        for (const HeldLock& h : held) {
-          Str m = engine.lockClass(h.path);
-          if (m && m != s.lock && holds(row.held, m, Mode::Exclusive)) common = true;
-        }
-        if (common) continue;
-        bool shared = holds(row.held, s.lock, Mode::Shared);
-        LocalEffect w;
-        w.path = row.path;
-        w.func = row.func;
-        w.loc = row.loc;
-        w.via = row.via;
-        block(Reading::Undecided, shared ? "written under the shared lock" : "accessed without the lock", w, "write",
-              "`" + engine.describe(p) + "`, which it reads, is " +
-                  (shared ? "written elsewhere under the shared lock" : "also written without the lock"));
-        break;
-      }
-      if (writtenHere) {
-        if (unlockedRead != kNone) {
-          // Reads without the lock of guarded state: the discipline is mixed.
-          const Row& row = rows[unlockedRead];
-          LocalEffect w;
-          w.path = row.path;
-          w.func = row.func;
-          w.loc = row.loc;
-          w.via = row.via;
-          block(Reading::Undecided, "accessed without the lock", w, "read",
-                "`" + engine.describe(p) + "` is also read without the lock");
-        } else {
-          guarded = true;
-          if (v.reason.empty() && v.deciders.size() < 6) v.deciders.push_back(decide(*e, "read", ""));
-        }
-      }
-    }
-    if (!guarded) stop(Reading::Undecided, "nothing guarded is read", "reads nothing that the lock guards");
-
-    // Absence of other writes needs every member of the class that owns the
-    // lock: one without a body could write anything in it.
-    if (v.reason.empty())
-      if (const ClassFact* owner = program.fieldOwner(s.lock); owner && !owner->inSystemHeader)
-        if (const std::string missing = missingMember(*owner); !missing.empty())
-          stop(Reading::Undecided, "a member has no body", "`" + missing + "` has no body in the program");
-
-    // References to guarded state that leave, and objects handed over.
-    for (const auto& h : r.handovers) {
-      if (!q.blocks.count(h.block)) continue;
-      // Only after the acquisition in its own block.
-      if (engine.paths.hasPrefix(q.lock, h.target) && paths.at(h.target).kind != StepKind::Root &&
-          std::string_view(h.how) != "returned") {
-        stop(Reading::Writing, "hands the object over", "the object that owns the lock is handed over in it");
-        continue;
-      }
-      if (std::string_view(h.how) == "deleted") {
-        if (engine.paths.hasPrefix(q.lock, h.target))
-          stop(Reading::Writing, "hands the object over", "the object that owns the lock is deleted in it");
-        continue;
-      }
-      Segment seg = segment(h.target);
-      if (seg.empty()) continue;
-      for (uint32_t id : overlapping(h.target, 0)) {
-        const Row& row = rows[id];
-        if (row.init || !row.writes() || row.atomic()) continue;
-        if (!holds(row.held, s.lock, Mode::Exclusive)) continue;
-        Segment w = segment(row.path);
-        if (w.size() < seg.size()) continue;  // the container, not what is referred to
-        LocalEffect leave;
-        leave.path = h.target;
-        leave.func = s.func;
-        leave.loc = h.loc;
-        block(Reading::Undecided, "a reference to guarded state leaves", leave, "escape",
-              "a reference to `" + engine.describe(h.target) + "` leaves the section");
-        break;
-      }
-    }
-
-    // Cost: the classes of WHEN_IT_PAYS.md, from what is known here.
-    bool loop = false;
-    size_t calls = 0;
-    for (uint32_t index : q.region) {
-      const LocalEffect& e = r.effects[index];
-      loop |= e.multiple && !(e.direct && !e.via && !q.blocks.count(e.block));
-      calls += e.via != 0;
-    }
-    v.cost = std::max(v.cost, loop ? 2 : calls ? 1 : 0);
-  }
-  std::sort(v.assumptions.begin(), v.assumptions.end());
-  v.assumptions.erase(std::unique(v.assumptions.begin(), v.assumptions.end()), v.assumptions.end());
-  if (v.reason.empty()) {
-    v.reading = Reading::ReadOnly;
-    v.category = "read-only";
-    v.reason = "only reads";
-  }
-
-  // Eligibility, apart from what the section does.
-  auto no = [&](const std::string& why) {
-    if (s.ineligible.empty()) s.ineligible = why;
-  };
-  auto lock = locks.find(s.lock);
-  if (!s.lock || lock == locks.end()) no("which lock it is could not be told");
-  else if (!lock->second.barred.empty()) no(lock->second.barred);
-  if (q.ambiguous) no("which lock it is could not be told");
-  if (q.many) no("it takes several locks at once");
-  if (q.isTry || q.timed) no("a try or timed acquisition is a gate: its failure decides something");
-  if (q.adopted) no("the lock is taken in one place and adopted in another");
-  if (q.waits) no("it is handed to a condition variable");
-  if (q.guardEscapes) no("the guard is moved, stored, captured or passed on");
-  if (q.heldAtExit) no("the lock is still held when the function returns");
-  if (q.foreignRelease) no("not every release surely belongs to this acquisition");
-  if (program.functions[s.func].isDtor) no("a destructor takes the lock to wait for those who still hold it");
-  if (program.functions[s.func].isCoroutine) no("the lock may be held across a suspension");
-  std::vector<HeldLock> outer = q.outerMust;
-  for (const HeldLock& h : cx.entryHeld) outer.push_back(h);
-  for (const HeldLock& h : outer)
-    if (h.mode == Mode::Exclusive && engine.lockClass(h.path) && engine.lockClass(h.path) != s.lock)
-      no("it always runs under another exclusive lock, `" + engine.describe(h.path) + "`");
-  for (const HeldLock& h : cx.entryHeld)
-    if (engine.lockClass(h.path) == s.lock) no("the lock is held already when the function is entered");
-  // One thread only.
-  if (lock != locks.end()) {
-    uint64_t roots = 0;
-    bool many = false;
-    for (uint32_t i : lock->second.sections) {
-      roots |= contexts[sections[i].func].roots;
-      many |= contexts[sections[i].func].manyThreads;
-    }
-    if (!many && roots && (roots & (roots - 1)) == 0) no("only one thread ever takes the lock");
-  }
 }
 
 }  // namespace locktidy

@@ -11,13 +11,17 @@
 
 namespace locktidy {
 
-// One access to memory that other threads can reach, where it is written.
+// One access to memory that other threads can reach. An access through a
+// parameter, or to a plain value's own members, has one row per caller, since
+// only callers know which object it is and which locks protect that; anything
+// else has one row where it is written.
 struct Row {
   Eff kind = Eff::Read;
   PathId path = kNoPath;
   Str type = 0;
   std::vector<HeldLock> held;  // surely held: in the function, or by all callers
-  FuncId func = 0;
+  FuncId func = 0;             // where the access is written
+  FuncId site = 0;             // the function in whose terms `path` and `held` are
   Loc loc;
   Str via = 0;
   bool init = false;           // construction or destruction
@@ -33,11 +37,14 @@ struct Row {
 
 // What callers tell about a function.
 struct Context {
-  bool hasCallers = false;
+  bool hasCallers = false;           // somewhere in the program, recursion aside
+  bool runsLater = false;            // some caller only hands it on (thread, callback)
   bool thisShared = true;
   std::vector<bool> paramShared;
   std::vector<std::vector<PathId>> paramTargets;
-  std::vector<HeldLock> entryHeld;   // surely held on entry; other owners have Unknown roots
+  // Surely held on entry; other owners' locks have Unknown roots. The second is
+  // the same without the calls on objects nobody else can see yet or any more.
+  std::vector<HeldLock> entryHeld, entryHeldShared;
   bool constructionOnly = false;
   uint64_t roots = 0;                // thread roots that reach it (bit set)
   bool manyThreads = false;          // reached from a root that runs more than once
@@ -103,6 +110,14 @@ class Solution {
 
   const Acquisition& acquisition(const Section& s) const { return results[s.func].acquisitions[s.acquisition]; }
   const FunctionFacts& function(FuncId f) const { return program.functions[f]; }
+  // The containment chain of a place after its last Deref.
+  using Segment = std::vector<std::pair<StepKind, Str>>;
+  // An object of its own (a local or fresh one that escaped) starts with
+  // {Root, 0}: it is part of nothing else.
+  Segment segment(PathId path) const;
+  // The object itself, not a part of one.
+  static bool wholeObject(const Segment& s) { return s.empty() || (s.size() == 1 && s[0] == kOwnObject); }
+  static constexpr std::pair<StepKind, Str> kOwnObject{StepKind::Root, 0};
   // Rows that may touch the same memory as `path` (of type `type`) of `func`.
   std::vector<uint32_t> overlapping(PathId path, Str type, bool shallow = false) const;
   bool mayOverlap(PathId a, Str typeA, PathId b, Str typeB, bool shallowA = false, bool shallowB = false) const;
@@ -116,21 +131,38 @@ class Solution {
   // that reaches it holds the same lock.
   bool ownedByLockOwner(PathId path, PathId lock) const;
   std::vector<HeldLock> heldAt(const LocalEffect& e, FuncId func) const;
-  size_t acquisitionCount() const { return sections.size(); }
+  // Is a `Free` part of dropping a counted reference (the count has said that
+  // nobody else is left)?
+  bool countedDrop(const LocalEffect& e) const;
 
  private:
+  friend class Judge;                       // Verdict.cpp
   void solveBottomUp();
   void solveContexts();
+  void solveEntryHeld();
+  void solveThreads();
   void collectRows();
   void collectSections();
+  void addRow(FuncId site, const LocalEffect& e, PathId place, bool callersMemory);
+  bool stepsRefCount(FuncId func, const ClassFact* owner) const;
   bool dropsReference(FuncId func, PathId path) const;
   void findPrivatePointers();
+  bool sameElement(Str index, PathId path) const;
   void lockOrder();
   std::string missingMember(const ClassFact& c) const;
   void judge(Section& s);
-  std::vector<std::pair<StepKind, Str>> segment(PathId path) const;
+  struct Site {                             // one call, seen from the callee
+    FuncId caller;
+    const CallContext* c;
+  };
+  std::vector<std::vector<Site>> callers_;
   std::vector<FuncId> order_;               // callees before callers
+  std::vector<uint32_t> component_;         // strongly connected component of each function
+  bool rootShared(FuncId caller, PathId p) const;
+  Effect unknownEffect(FuncId f) const;
+  bool building(const Site& site) const;
   std::unordered_map<Str, std::vector<uint32_t>> rowsByField_;
+  std::set<std::tuple<Eff, PathId, std::vector<HeldLock>, FuncId, uint32_t, uint32_t, FuncId, bool, bool>> rowsSeen_;
   std::set<Str> privatePointers_;           // members that alone lead to what they point to
   std::map<Str, std::string> cyclic_;       // locks in a cycle of the order graph, with a place
   mutable std::map<std::tuple<PathId, Str, bool>, std::vector<uint32_t>> overlapCache_;

@@ -1,9 +1,8 @@
 // Bottom-up over the call graph, then top-down.
 //
 // Bottom-up: strongly connected components of the call graph, callees first
-// (Tarjan). A component is solved again until its summaries stop growing, at
-// most kRounds times; what is still moving then is cut by the limits of
-// FunctionSolver and stays a superset.
+// (Tarjan). A component is solved again until its summaries stop changing; one
+// that still moves after kRounds has unknown effects.
 //
 // Top-down: what callers tell a function (Solution.h, Context). Locks on entry
 // are an intersection, so they start from "all" and shrink; sharing is a
@@ -17,7 +16,22 @@
 namespace locktidy {
 namespace {
 
-constexpr int kRounds = 4;
+constexpr int kRounds = 30;
+constexpr size_t kMaxParamTargets = 16;  // more: Unknown
+
+bool sameSummary(const Summary& a, const Summary& b) {
+  auto same = [](const Effect& x, const Effect& y) {
+    return x.kind == y.kind && x.path == y.path && x.inner == y.inner && x.via == y.via && x.type == y.type &&
+           x.multiple == y.multiple && x.resultUsed == y.resultUsed && x.init == y.init && x.assumed == y.assumed &&
+           x.shallow == y.shallow && x.bump == y.bump && x.maybe == y.maybe && x.placed == y.placed;
+  };
+  auto note = [](const AcquireNote& x, const AcquireNote& y) {
+    return x.path == y.path && x.mode == y.mode && x.weak == y.weak;
+  };
+  return a.solved == b.solved && a.links == b.links && a.acquired == b.acquired && a.released == b.released &&
+         std::equal(a.acquires.begin(), a.acquires.end(), b.acquires.begin(), b.acquires.end(), note) &&
+         std::equal(a.effects.begin(), a.effects.end(), b.effects.begin(), b.effects.end(), same);
+}
 
 }  // namespace
 
@@ -36,7 +50,8 @@ Solution::Solution(const Program& p, const Models& m, const SolveOptions& option
 
 void Solution::solveBottomUp() {
   size_t n = program.functions.size();
-  // Static approximation of the call graph: enough to order the solving.
+  // Static approximation of the call graph: enough to order the solving. What
+  // it misses is Unknown when it is met (Engine::solved).
   std::vector<std::vector<FuncId>> callees(n);
   for (FuncId f = 0; f < n; ++f) {
     const FunctionFacts& fn = program.functions[f];
@@ -44,29 +59,20 @@ void Solution::solveBottomUp() {
     std::vector<FuncId>& out = callees[f];
     auto add = [&](const CallTarget& t) { out.insert(out.end(), t.bodies.begin(), t.bodies.end()); };
     for (const Call& c : fn.calls) {
-      if (c.kind == CallKind::Virtual) add(program.overridersOf(c.callee, false));
-      else if (c.kind == CallKind::Indirect) {
-        if (c.target.path.root == Root::Global) add(program.targetsOf(c.target.path.entity));
-        else add(program.bySignature(c.signature));
-      } else add(program.targetsOf(c.callee));
-      auto it = program.wrapped.find(c.selfType);
-      if (it != program.wrapped.end())
-        for (Str u : it->second)
-          if (u) add(program.targetsOf(u));
+      add(program.targetsOfCall(c, false));
       auto type = [&](Str t) {
         const TypeFact* fact = program.type(t);
         if (fact && fact->kind == TypeKind::Ref) fact = program.type(fact->pointee);
-        if (!fact || fact->kind != TypeKind::Class) return;
-        std::vector<Str> names(fact->args);
-        names.push_back(fact->name);
-        for (Str name : names)
-          if (const ClassFact* cls = program.classOfType(name)) {
-            if (cls->dtor) add(program.targetsOf(cls->dtor));
-            if (cls->copyCtor) add(program.targetsOf(cls->copyCtor));
-            if (Str op = cls->inSystemHeader ? 0 : program.callOperator(name)) add(program.targetsOf(op));
-          }
+        if (!fact) return;
+        if (fact->kind == TypeKind::Pointer || fact->kind == TypeKind::Function) {
+          const TypeFact* pointee = fact->kind == TypeKind::Pointer ? program.type(fact->pointee) : fact;
+          if (pointee && pointee->kind == TypeKind::Function) add(program.bySignature(pointee->name));
+          return;
+        }
+        for (FuncId g : engine.hiddenCallees(fact->name)) out.push_back(g);
       };
       type(c.selfType);
+      type(c.resultType);
       for (const Arg& a : c.args) {
         type(a.type);
         if (a.value.path.root == Root::Global) add(program.targetsOf(a.value.path.entity));
@@ -119,20 +125,17 @@ void Solution::solveBottomUp() {
       }
     }
   }
-  auto size = [&](FuncId f) {
-    const Summary& s = engine.summaries[f];
-    return s.effects.size() + s.links.size() * 1000 + s.acquired.size() + s.acquires.size() * 10;
-  };
+  component_.assign(n, 0);
   for (const std::vector<FuncId>& component : components) {
-    bool cycle = component.size() > 1;
-    if (!cycle) {
-      const std::vector<FuncId>& c = callees[component[0]];
-      cycle = std::binary_search(c.begin(), c.end(), component[0]);
-    }
-    for (int round = 0; round < (cycle ? kRounds : 1); ++round) {
-      bool changed = false;
+    bool cycle = component.size() > 1 || std::binary_search(callees[component[0]].begin(), callees[component[0]].end(),
+                                                            component[0]);
+    if (cycle) engine.solving.insert(component.begin(), component.end());
+    bool settled = false;
+    for (int round = 0; round < (cycle ? kRounds : 1) && !settled; ++round) {
+      settled = true;
       for (FuncId f : component) {
-        size_t before = size(f);
+        Summary before = std::move(engine.summaries[f]);
+        engine.summaries[f] = before;
         results[f] = solveFunction(engine, f);
         engine.summaries[f] = results[f].summary;
         if (cycle) {
@@ -140,59 +143,74 @@ void Solution::solveBottomUp() {
           // not be taken away by something that is not yet proved.
           engine.summaries[f].released.clear();
         }
-        changed |= size(f) != before;
+        settled &= sameSummary(before, engine.summaries[f]);
       }
-      if (!changed) break;
     }
+    if (cycle && !settled)
+      for (FuncId f : component) results[f].summary.effects.push_back(unknownEffect(f));
     for (FuncId f : component) {
-      engine.summaries[f].released = results[f].summary.released;
+      engine.summaries[f] = results[f].summary;
+      component_[f] = static_cast<uint32_t>(&component - components.data());
       order_.push_back(f);
     }
+    engine.solving.clear();
   }
+}
+
+Effect Solution::unknownEffect(FuncId f) const {
+  Effect u;
+  u.path = engine.paths.unknown();
+  u.func = f;
+  u.loc = program.functions[f].loc;
+  return u;
+}
+
+bool Solution::rootShared(FuncId caller, PathId p) const {
+  const PathTable& paths = engine.paths;
+  const PathNode& r = paths.rootOf(p);
+  const Context& x = contexts[caller];
+  if (r.root == Root::This) return paths.derefs(p) > 0 || x.thisShared;
+  if (r.root == Root::Param && r.index < x.paramShared.size())
+    return paths.derefs(p) > 1 || x.paramShared[r.index];
+  return true;
+}
+
+// A call on the very object that its caller constructs or destroys.
+bool Solution::building(const Site& site) const {
+  const FunctionFacts& caller = program.functions[site.caller];
+  if (site.c->later || !(caller.isCtor || caller.isDtor || contexts[site.caller].constructionOnly)) return false;
+  PathId self = site.c->self;
+  return self != kNoPath && engine.paths.rootOf(self).root == Root::This && engine.paths.derefs(self) == 0;
 }
 
 void Solution::solveContexts() {
   PathTable& paths = engine.paths;
   size_t n = program.functions.size();
-  struct In { FuncId caller; const CallContext* c; };
-  std::vector<std::vector<In>> in(n);
+  callers_.assign(n, {});
   for (FuncId f = 0; f < n; ++f)
-    for (const CallContext& c : results[f].contexts) in[c.callee].push_back({f, &c});
+    for (const CallContext& c : results[f].contexts) callers_[c.callee].push_back({f, &c});
 
-  // Who takes the address counts as a caller nobody sees, unless every use is
-  // an indirect call we matched.
+  // Recursion alone is no caller.
+  std::set<uint32_t> called;
+  for (FuncId f = 0; f < n; ++f)
+    for (const Site& site : callers_[f])
+      if (site.c->later || component_[site.caller] != component_[f]) called.insert(component_[f]);
   for (FuncId f = 0; f < n; ++f) {
     Context& x = contexts[f];
-    const FunctionFacts& fn = program.functions[f];
-    x.hasCallers = !in[f].empty();
-    x.thisShared = in[f].empty();
-    x.paramShared.assign(fn.params.size(), in[f].empty());
-    x.paramTargets.resize(fn.params.size());
+    x.hasCallers = program.functions[f].hasBody && called.count(component_[f]) && !callers_[f].empty();
+    for (const Site& site : callers_[f]) x.runsLater |= site.c->later;
+    x.thisShared = !x.hasCallers;
+    x.paramShared.assign(program.functions[f].params.size(), !x.hasCallers);
+    x.paramTargets.resize(program.functions[f].params.size());
   }
 
   // Sharing: grows.
-  auto rootShared = [&](FuncId caller, PathId p) {
-    const PathNode& r = paths.rootOf(p);
-    if (r.root == Root::This) {
-      for (PathId q = p; paths.at(q).kind != StepKind::Root; q = paths.at(q).parent)
-        if (paths.at(q).kind == StepKind::Deref) return true;
-      return bool(contexts[caller].thisShared);
-    }
-    if (r.root == Root::Param && r.index < contexts[caller].paramShared.size()) {
-      int derefs = 0;
-      for (PathId q = p; paths.at(q).kind != StepKind::Root; q = paths.at(q).parent)
-        derefs += paths.at(q).kind == StepKind::Deref;
-      if (derefs > 1) return true;
-      return bool(contexts[caller].paramShared[r.index]);
-    }
-    return true;
-  };
   for (bool changed = true; changed;) {
     changed = false;
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       FuncId f = *it;
       Context& x = contexts[f];
-      for (const In& site : in[f]) {
+      for (const Site& site : callers_[f]) {
         const CallContext& c = *site.c;
         bool self = c.selfShared && (c.later || c.self == kNoPath || rootShared(site.caller, c.self));
         if (self && !x.thisShared) x.thisShared = changed = true;
@@ -219,8 +237,8 @@ void Solution::solveContexts() {
             }
             std::vector<PathId>& into = x.paramTargets[i];
             for (PathId u : expand)
-              if (into.size() < 16 && std::find(into.begin(), into.end(), u) == into.end()) {
-                into.push_back(u);
+              if (into.size() < kMaxParamTargets && std::find(into.begin(), into.end(), u) == into.end()) {
+                into.push_back(into.size() + 1 < kMaxParamTargets ? u : paths.unknown());
                 changed = true;
               }
           }
@@ -230,48 +248,44 @@ void Solution::solveContexts() {
     }
   }
 
-  // Construction only: grows from constructors and destructors.
-  auto partOfThis = [&](PathId p) {
-    if (p == kNoPath || paths.rootOf(p).root != Root::This) return false;
-    for (PathId q = p; paths.at(q).kind != StepKind::Root; q = paths.at(q).parent)
-      if (paths.at(q).kind == StepKind::Deref) return false;
-    return true;
-  };
-  // Greatest fixpoint: assume so where there are callers, take away.
-  for (FuncId f : order_) contexts[f].constructionOnly = !in[f].empty() && !program.functions[f].isLambda;
+  // Construction only. Greatest fixpoint: assume so where there are callers,
+  // take away.
+  for (FuncId f : order_) contexts[f].constructionOnly = contexts[f].hasCallers && !program.functions[f].isLambda;
   for (bool changed = true; changed;) {
     changed = false;
     for (FuncId f : order_) {
       Context& x = contexts[f];
       if (!x.constructionOnly) continue;
-      for (const In& site : in[f]) {
-        const FunctionFacts& caller = program.functions[site.caller];
-        bool building = caller.isCtor || caller.isDtor || contexts[site.caller].constructionOnly;
-        if (site.c->later || !building || !partOfThis(site.c->self)) {
+      for (const Site& site : callers_[f])
+        if (!building(site)) {
           x.constructionOnly = false;
           changed = true;
           break;
         }
-      }
     }
   }
+  solveEntryHeld();
+  solveThreads();
+}
 
-  // Locks on entry: shrink.
-  std::vector<bool> top(n, false);
-  for (FuncId f : order_) top[f] = !in[f].empty();
-  auto mapped = [&](const In& site, std::vector<HeldLock> held) {
+// Locks that every caller surely holds: an intersection over the calls, which
+// starts from "all" and shrinks.
+void Solution::solveEntryHeld() {
+  PathTable& paths = engine.paths;
+  size_t n = program.functions.size();
+  // A caller's lock in the callee's terms.
+  auto mapped = [&](const Site& site, std::vector<HeldLock> held) {
     std::vector<HeldLock> out;
     for (HeldLock h : held) {
-      PathId p = paths.withoutIndexes(h.path);
-      PathId self = site.c->self ? paths.withoutIndexes(site.c->self) : kNoPath;
+      PathId p = h.path;
       const PathNode& r = paths.rootOf(p);
-      if (self && paths.hasPrefix(p, self)) {
-        p = paths.replacePrefix(p, self, paths.root(Root::This));
+      if (site.c->self && paths.hasPrefix(p, site.c->self)) {
+        p = paths.replacePrefix(p, site.c->self, paths.root(Root::This));
       } else if (r.root != Root::Global && r.root != Root::Unknown) {
         bool found = false;
         for (size_t i = 0; i < site.c->paramTargets.size() && !found; ++i) {
           if (site.c->paramTargets[i].size() != 1) continue;
-          PathId t = paths.withoutIndexes(site.c->paramTargets[i][0]);
+          PathId t = site.c->paramTargets[i][0];
           if (!paths.hasPrefix(p, t)) continue;
           p = paths.replacePrefix(p, t, paths.deref(paths.root(Root::Param, static_cast<uint32_t>(i))));
           found = true;
@@ -279,57 +293,72 @@ void Solution::solveContexts() {
         // Somebody else's lock.
         if (!found) p = paths.replacePrefix(p, paths.base(p), paths.unknown());
       }
-      out.push_back({p, h.mode});
+      out.push_back({paths.withoutIndexes(p), h.mode});
     }
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
   };
+  // The same lock in another function's terms, or in another mode, still
+  // counts: by class, and in the weaker mode.
+  auto meet = [&](const std::vector<HeldLock>& x, const std::vector<HeldLock>& y) {
+    std::vector<HeldLock> both;
+    std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both));
+    for (const HeldLock& a : x) {
+      if (std::binary_search(both.begin(), both.end(), a)) continue;
+      for (const HeldLock& b : y)
+        if (engine.lockClass(a.path) && engine.lockClass(a.path) == engine.lockClass(b.path)) {
+          PathId p = a.path == b.path ? a.path : paths.replacePrefix(a.path, paths.base(a.path), paths.unknown());
+          both.push_back({p, std::min(a.mode, b.mode)});
+          break;
+        }
+    }
+    std::sort(both.begin(), both.end());
+    both.erase(std::unique(both.begin(), both.end()), both.end());
+    return both;
+  };
+  std::vector<bool> top(n, false);
+  for (FuncId f : order_) top[f] = contexts[f].hasCallers;
   for (int round = 0; round < 12; ++round) {
     bool changed = false;
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       FuncId f = *it;
-      if (in[f].empty()) continue;
-      bool first = true;
-      std::vector<HeldLock> meet;
-      for (const In& site : in[f]) {
+      Context& x = contexts[f];
+      if (!x.hasCallers) continue;
+      bool any = false, anyShared = false;
+      std::vector<HeldLock> all, shared;
+      for (const Site& site : callers_[f]) {
         if (!site.c->later && top[site.caller]) continue;
-        std::vector<HeldLock> held;
-        if (!site.c->later) {
+        auto heldBy = [&](const std::vector<HeldLock>& entry) {
+          std::vector<HeldLock> held;
+          if (site.c->later) return held;
           held = site.c->held;
-          for (const HeldLock& h : contexts[site.caller].entryHeld) held.push_back(h);
-          held = mapped(site, held);
-        }
-        if (first) {
-          meet = held;
-          first = false;
-        } else {
-          std::vector<HeldLock> both;
-          std::set_intersection(meet.begin(), meet.end(), held.begin(), held.end(), std::back_inserter(both));
-          // The same lock in another function's terms, or in another mode,
-          // still counts: by class, and in the weaker mode.
-          for (const HeldLock& a : meet) {
-            if (std::binary_search(both.begin(), both.end(), a)) continue;
-            for (const HeldLock& b : held)
-              if (engine.lockClass(a.path) && engine.lockClass(a.path) == engine.lockClass(b.path)) {
-                PathId p = a.path == b.path ? a.path : paths.replacePrefix(a.path, paths.base(a.path), paths.unknown());
-                both.push_back({p, std::min(a.mode, b.mode)});
-                break;
-              }
-          }
-          std::sort(both.begin(), both.end());
-          both.erase(std::unique(both.begin(), both.end()), both.end());
-          meet = std::move(both);
-        }
+          held.insert(held.end(), entry.begin(), entry.end());
+          return mapped(site, std::move(held));
+        };
+        const Context& caller = contexts[site.caller];
+        std::vector<HeldLock> held = heldBy(caller.entryHeld);
+        all = any ? meet(all, held) : held;
+        any = true;
+        PathId self = site.c->self;
+        bool seen = site.c->selfShared && (site.c->later || self == kNoPath || rootShared(site.caller, self));
+        if (!seen || building(site)) continue;
+        if (self != kNoPath && paths.rootOf(self).root == Root::This) held = heldBy(caller.entryHeldShared);
+        shared = anyShared ? meet(shared, held) : held;
+        anyShared = true;
       }
-      if (first) continue;
-      if (top[f] || meet != contexts[f].entryHeld) {
+      if (!any) continue;
+      if (!anyShared) shared = all;
+      if (top[f] || all != x.entryHeld || shared != x.entryHeldShared) {
         top[f] = false;
-        contexts[f].entryHeld = std::move(meet);
+        x.entryHeld = std::move(all);
+        x.entryHeldShared = std::move(shared);
         changed = true;
       }
     }
     if (!changed) break;
+    if (round == 11)  // still moving: nothing is sure
+      for (FuncId f : order_) contexts[f].entryHeld.clear(), contexts[f].entryHeldShared.clear();
   }
   // What an annotation requires is held, whoever calls.
   for (FuncId f = 0; f < n; ++f)
@@ -342,22 +371,25 @@ void Solution::solveContexts() {
                    : arg.root == Root::Param ? paths.root(Root::Param, arg.index) : paths.unknown();
         for (const Step& s : arg.steps)
           p = s.sel == Sel::Field ? engine.fieldOf(p, s.field) : s.sel == Sel::Elem ? paths.elem(p) : paths.deref(p);
-        contexts[f].entryHeld.push_back({p, k == "requires_capability" ? Mode::Exclusive : Mode::Shared});
+        HeldLock held{p, k == "requires_capability" ? Mode::Exclusive : Mode::Shared};
+        contexts[f].entryHeld.push_back(held);
+        contexts[f].entryHeldShared.push_back(held);
       }
     }
+}
 
-  // Thread roots. Bit 0: main. Functions nobody calls are called by whoever
-  // links against them: any thread.
+// Thread roots. Bit 0: main. Functions nobody calls are called by whoever
+// links against them: any thread.
+void Solution::solveThreads() {
   uint32_t nextRoot = 1;
-  std::vector<bool> rootMany;
-  for (FuncId f = 0; f < n; ++f) {
+  for (FuncId f = 0; f < program.functions.size(); ++f) {
     const FunctionFacts& fn = program.functions[f];
     if (!fn.hasBody) continue;
     Context& x = contexts[f];
     if (fn.isMain) x.roots |= 1;
     size_t later = 0;
     bool loop = false;
-    for (const In& site : in[f])
+    for (const Site& site : callers_[f])
       if (site.c->later) {
         ++later;
         loop |= site.c->inLoop;
@@ -366,7 +398,7 @@ void Solution::solveContexts() {
       uint32_t bit = nextRoot < 63 ? nextRoot++ : 63;
       x.roots |= uint64_t{1} << bit;
       x.manyThreads |= later > 1 || loop || bit == 63;
-    } else if (in[f].empty() && !fn.isMain) {
+    } else if (!x.hasCallers && !fn.isMain) {
       x.manyThreads = true;
     }
   }
@@ -374,14 +406,10 @@ void Solution::solveContexts() {
     changed = false;
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       Context& x = contexts[*it];
-      for (const In& site : in[*it]) {
-        if (site.c->later) {
-          // A thread started by something that runs on many threads.
-          if (contexts[site.caller].manyThreads && !x.manyThreads) x.manyThreads = changed = true;
-          continue;
-        }
+      for (const Site& site : callers_[*it]) {
         const Context& c = contexts[site.caller];
-        if ((x.roots | c.roots) != x.roots) x.roots |= c.roots, changed = true;
+        if (!site.c->later && (x.roots | c.roots) != x.roots) x.roots |= c.roots, changed = true;
+        // A thread started by something that runs on many threads, too.
         if (c.manyThreads && !x.manyThreads) x.manyThreads = changed = true;
       }
     }

@@ -24,10 +24,24 @@ enum class Eff : uint8_t {
   Hostile,      // hidden static state of a library
   Sync,         // an internally synchronised operation
   Drop,         // a reference was dropped and the destructor is not known
+  Free,         // memory was given back: what is in it must be nobody else's
   Blocks,
   Log,
   Alloc,
+  Assumption,   // a call matched by type only, whatever it does
 };
+// Kinds that say something of the call, not of a place.
+inline bool isPathless(Eff k) {
+  switch (k) {
+    case Eff::Read:
+    case Eff::Write:
+    case Eff::AtomicRead:
+    case Eff::AtomicWrite:
+    case Eff::Touch:
+    case Eff::Free: return false;
+    default: return true;
+  }
+}
 
 struct HeldLock {
   PathId path = kNoPath;
@@ -55,6 +69,10 @@ struct Effect {
   bool rmw = false;
   bool shallow = false;   // a read of the object's own bookkeeping only
   bool bump = false;      // ++, --, += whose result is not used (LT202)
+  bool maybe = false;     // by one of several bodies that a call may run
+  // Its row (Solution.h) is made where it happens, so callers make none. Unset
+  // while the place is named through an argument: callers know it better.
+  bool placed = false;
   std::vector<HeldLock> inner;  // locks surely held inside the callee around it
   FuncId func = 0;        // where the access is written
   Loc loc;
@@ -74,6 +92,7 @@ struct LockDelta {
   Mode mode = Mode::Exclusive;
   bool must = false;
   bool isTry = false;
+  bool anyMode = false;   // a release that serves every mode
   friend bool operator==(const LockDelta&, const LockDelta&) = default;
   friend auto operator<=>(const LockDelta&, const LockDelta&) = default;
 };
@@ -95,6 +114,7 @@ struct Summary {
   std::vector<LockDelta> acquired;   // held at exit, not at entry
   std::vector<LockDelta> released;   // held at entry by the caller, not at exit
   std::vector<AcquireNote> acquires;
+  bool truncated = false;            // `effects` does not hold all (then one is Unknown)
   bool solved = false;
   int cost = 0;                      // 0..3: T0..T3 of what runs inside
 };

@@ -1,5 +1,5 @@
 // LT101: a reader-writer lock is taken exclusively though the section only
-// reads. The proof is the section's verdict (checker/solve/Sections.cpp),
+// reads. The proof is the section's verdict (checker/solve/Verdict.cpp),
 // which is judged as if every candidate section were already shared.
 #include <map>
 

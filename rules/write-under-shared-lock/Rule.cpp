@@ -28,36 +28,47 @@ struct Write {
   PathId path = kNoPath;
   const LocalEffect* effect = nullptr;
   const Section* section = nullptr;
-  bool likely = false;
 };
+
+// Is the row the access `e` of section `x` itself, seen from its own function
+// or from one that the calls in between go through?
+bool isAccess(const Solution& s, const Row& row, const LocalEffect& e, const Section& x) {
+  if (row.func != e.func || row.loc.file != e.loc.file || row.loc.offset != e.loc.offset) return false;
+  if (row.site == x.func || row.site == e.func) return true;
+  for (uint32_t c = e.chain; c; c = s.engine.chains[c].next)
+    if (s.engine.chains[c].caller == row.site) return true;
+  return false;
+}
 
 // Does the rest of the program treat the place as this lock's state?
 bool isState(const Solution& s, PathId p, const LocalEffect& e, const Section& x) {
   bool elsewhere = annotated(s, p, x.lock);
   bool sure = elsewhere;
+  const Acquisition& q = s.acquisition(x);
   for (uint32_t id : s.overlapping(p, e.type)) {
     const Row& row = s.rows[id];
     if (row.init) continue;
-    bool here = row.func == e.func && row.loc.line == e.loc.line && row.loc.col == e.loc.col;
-    bool held = s.holds(row.held, x.lock, Mode::Shared);
-    if (!held) {
+    bool here = isAccess(s, row, e, x);
+    if (!s.holds(row.held, x.lock, Mode::Shared)) {
       if (here && e.func != x.func) continue;  // seen from other callers, too
       if (!sure) return false;                 // another discipline than this lock
       continue;
     }
-    if (row.func != x.func && !here) elsewhere = true;
-    // Another section in the same function.
-    if (row.func == x.func && !here) {
-      const Acquisition& q = s.acquisition(x);
-      bool inside = false;
-      for (uint32_t i : q.region) inside |= s.results[x.func].effects[i].loc.offset == row.loc.offset;
-      elsewhere |= !inside;
-    }
+    if (here) continue;
+    // Another section, of another function or of the same one.
+    bool inside = false;
+    if (row.site == x.func)
+      for (uint32_t i : q.region) {
+        const LocalEffect& o = s.results[x.func].effects[i];
+        inside |= o.loc.file == row.loc.file && o.loc.offset == row.loc.offset;
+      }
+    elsewhere |= !inside;
   }
   return elsewhere;
 }
 
-// A common exclusive lock at every access to the place.
+// A common exclusive lock at every access to the place that the shared lock
+// does not keep away anyhow.
 bool commonLock(const Solution& s, PathId p, const LocalEffect& e, Str lock) {
   for (const HeldLock& h : e.held) {
     Str m = s.engine.lockClass(h.path);
@@ -65,9 +76,20 @@ bool commonLock(const Solution& s, PathId p, const LocalEffect& e, Str lock) {
     bool all = true;
     for (uint32_t id : s.overlapping(p, e.type)) {
       const Row& row = s.rows[id];
-      if (!row.init && !s.holds(row.held, m, Mode::Exclusive)) all = false;
+      all &= row.init || s.holds(row.held, m, Mode::Exclusive) || s.holds(row.held, lock, Mode::Exclusive);
     }
     if (all) return true;
+  }
+  return false;
+}
+
+// Does the place lie in a slot of its own thread's?
+bool ownSlot(const Solution& s, PathId path) {
+  for (PathId p = path; s.engine.paths.at(p).kind != StepKind::Root; p = s.engine.paths.at(p).parent) {
+    const PathNode& n = s.engine.paths.at(p);
+    if (n.kind != StepKind::Elem || !n.entity) continue;
+    const GlobalFact* g = s.program.global(n.entity);
+    if (g && g->isThreadLocal) return true;
   }
   return false;
 }
@@ -122,29 +144,27 @@ Finding describe(const Solution& s, const Write& w, int ordinal) {
 }
 
 std::vector<Finding> check(const Solution& s, const RuleOptions&) {
-  std::map<std::pair<uint32_t, uint32_t>, Write> found;  // by place of the write
+  // One finding a statement: by the line that is written on.
+  std::map<std::pair<uint32_t, uint32_t>, Write> found;
   for (const Section& x : s.sections) {
     if (x.mode != Mode::Shared || !x.lock || s.acquisition(x).ambiguous) continue;
-    const Acquisition& q = s.acquisition(x);
-    for (uint32_t index : q.regionMust) {
+    for (uint32_t index : s.acquisition(x).regionMust) {
       const LocalEffect& e = s.results[x.func].effects[index];
-      if (e.kind != Eff::Write || e.init || e.assumed || !e.loc.valid()) continue;
-      if (s.holds(e.held, x.lock, Mode::Exclusive)) continue;
+      // What only one of several possible callees does, or one that only its
+      // type lets us think of, is no proof of a bug.
+      if (e.kind != Eff::Write || e.init || e.assumed || e.maybe || !e.loc.valid()) continue;
+      if (s.holds(e.held, x.lock, Mode::Exclusive) || ownSlot(s, e.path)) continue;
       // A parameter of a caller nobody sees, a private object: nobody else's.
       bool callers = false;
       for (PathId p : s.publicPlaces(x.func, e.path, &callers)) {
         if (callers || s.engine.paths.at(p).kind == StepKind::Root) continue;
-        if (s.engine.paths.rootOf(p).root == Root::Unknown && s.engine.paths.at(p).depth < 1) continue;
         if (commonLock(s, p, e, x.lock) || !isState(s, p, e, x)) continue;
-        auto key = std::make_pair(e.loc.file, e.loc.offset);
-        if (!found.count(key)) found[key] = {p, &e, &x, false};
+        found.try_emplace({e.loc.file, e.loc.line}, Write{p, &e, &x});
       }
     }
   }
   std::vector<Finding> out;
-  int ordinal = 0;
-  std::map<std::string, int> ordinals;
-  (void)ordinal;
+  std::map<std::string, int> ordinals;  // tells the writes of one place in one function apart
   for (const auto& [place, w] : found) {
     std::string key = s.engine.describe(w.path) + s.program.text(s.function(w.effect->func).usr);
     out.push_back(describe(s, w, ordinals[key]++));
