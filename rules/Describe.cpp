@@ -27,7 +27,7 @@ AccessNote accessNote(const Solution& s, const Decider& d) {
   n.at = placeOf(s, d.loc);
   int limit = 8;
   for (uint32_t c = d.chain; c && limit--; c = s.engine.chains[c].next)
-    n.chain.push_back({s.program.text(s.program.functions[s.engine.chains[c].caller].display),
+    n.chain.push_back({s.program.title(s.engine.chains[c].caller),
                        placeOf(s, s.engine.chains[c].at)});
   return n;
 }
@@ -48,7 +48,7 @@ uint32_t sectionLength(const Solution& s, const Section& section) {
 
 SectionNote sectionNote(const Solution& s, const Section& section) {
   SectionNote n;
-  n.function = s.program.text(s.function(section.func).display);
+  n.function = s.program.title(section.func);
   n.mode = section.mode == Mode::Shared ? "shared" : section.mode == Mode::Upgrade ? "upgrade" : "exclusive";
   const Verdict& v = section.verdict;
   n.verdict = v.proved() ? "read-only" : v.reading == Reading::Writing ? "writing" : "undecided";

@@ -77,7 +77,7 @@ void explainSection(const Solution& s, const Section& x, std::string& out) {
   const char* mode = x.mode == Mode::Shared ? "shared   " : x.mode == Mode::Upgrade ? "upgrade  " : "exclusive";
   std::string verdict = v.proved() ? "read-only" : v.reading == Reading::Writing ? "blocked" : "undecided";
   out += "  " + lineOf(s, x.loc) + "  " + mode + "  " + verdict + "  " +
-         s.program.text(s.function(x.func).display) + "\n";
+         s.program.title(x.func) + "\n";
   if (!v.proved() || x.mode == Mode::Shared) {
     if (x.mode != Mode::Shared || !v.proved()) out += "      " + v.reason;
     if (x.mode != Mode::Shared || !v.proved()) {
@@ -89,7 +89,7 @@ void explainSection(const Solution& s, const Section& x, std::string& out) {
       std::string chain;
       for (uint32_t c = d.chain; c && limit--; c = s.engine.chains[c].next)
         chain += (chain.empty() ? "        through " : " -> ") +
-                 s.program.text(s.program.functions[s.engine.chains[c].caller].display) + " at " +
+                 s.program.title(s.engine.chains[c].caller) + " at " +
                  lineOf(s, s.engine.chains[c].at);
       if (!chain.empty() && &d == &v.deciders.front()) out += chain + "\n";
     }

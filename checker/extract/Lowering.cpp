@@ -68,6 +68,18 @@ CFG::BuildOptions buildOptions() {
   return options;
 }
 
+// `while (false)`, `do ... while (0)`: dead in every configuration, unlike what
+// hides behind a named constant.
+std::optional<bool> literalCondition(const CFGBlock& block) {
+  if (block.succ_size() != 2 || isa_and_nonnull<SwitchStmt>(block.getTerminatorStmt())) return std::nullopt;
+  const auto* condition = dyn_cast_or_null<Expr>(block.getTerminatorCondition());
+  if (!condition) return std::nullopt;
+  condition = condition->IgnoreParenImpCasts();
+  if (const auto* literal = dyn_cast<CXXBoolLiteralExpr>(condition)) return literal->getValue();
+  if (const auto* literal = dyn_cast<IntegerLiteral>(condition)) return literal->getValue() != 0;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void Lowering::build(const Decl* decl, Stmt* body) {
@@ -95,7 +107,11 @@ void Lowering::build(const Decl* decl, Stmt* body) {
     out.branch = branch(*b);
     // After a call that never returns nothing follows.
     if (b->hasNoReturnElement() && !throws) continue;
+    const std::optional<bool> always = literalCondition(*b);
+    unsigned edge = 0;
     for (const CFGBlock::AdjacentBlock& next : b->succs()) {
+      // The first edge is the one taken when the condition holds.
+      if (always && (edge++ == 0) != *always) continue;
       const CFGBlock* to = next.getReachableBlock();
       if (!to) to = next.getPossiblyUnreachableBlock();
       if (to) out.succs.push_back(index(to));

@@ -68,6 +68,12 @@ struct Program {
   std::unordered_map<Str, std::vector<Str>> deleters;
 
   const std::string& text(Str id) const { return strings.text(id); }
+  // What people call the function: qualified, without parameters and template
+  // arguments, which can be pages long; the place beside it tells overloads apart.
+  const std::string& title(FuncId f) const {
+    const FunctionFacts& fn = functions[f];
+    return text(fn.isLambda ? fn.display : fn.name);
+  }
   const FieldFact* field(Str usr) const {
     auto it = fields.find(usr);
     return it == fields.end() ? nullptr : &classes[it->second.cls].fields[it->second.field];

@@ -41,6 +41,9 @@ Solution::Solution(const Program& p, const Models& m, const SolveOptions& option
   contexts.resize(p.functions.size());
   solveBottomUp();
   engine.findRefCounts();
+  for (const FunctionFacts& f : p.functions)
+    for (const Call& c : f.calls) used_.insert(c.callee);
+  for (const AddressTaken& a : p.addressTaken) used_.insert(a.function);
   solveContexts();
   collectRows();
   findPrivatePointers();

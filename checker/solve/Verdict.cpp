@@ -17,21 +17,17 @@ constexpr size_t kMaxReads = 6;      // and as evidence
 
 }  // namespace
 
-// A member of the lock's owner that has no body anywhere: it could write
+// A member of the lock's owner that is used and has no body: it could write
 // anything in the owner, so nothing that needs "nobody else writes" is proved.
+// One that nobody calls was forgotten in the header, or is for callers outside
+// the program, who are no suspects (RULES.md 3).
 std::string Solution::missingMember(const ClassFact& c) const {
   for (Str usr : c.methods) {
     auto it = program.byUsr.find(usr);
     if (it == program.byUsr.end()) continue;
-    bool fine = false, called = false;
     const FunctionFacts& f = program.functions[it->second.front()];
-    for (FuncId id : it->second) {
-      fine |= program.functions[id].hasBody;
-      called |= contexts[id].hasCallers;
-    }
-    fine |= f.isPure || f.isDefaulted || f.isImplicit;
-    // Members of a template instance get bodies when somebody uses them.
-    fine |= c.isTemplateInstance && !called;
+    bool fine = f.isPure || f.isDefaulted || f.isImplicit || (!f.isVirtual && !used_.count(usr));
+    for (FuncId id : it->second) fine |= program.functions[id].hasBody;
     // Declared and never defined: how copying was switched off before C++11.
     if (!f.params.empty() && (f.isCtor || program.text(f.name).ends_with("operator="))) {
       const TypeFact* t = program.type(f.params[0].type);
@@ -63,6 +59,7 @@ class Judge {
       v_.category = "read-only";
       v_.reason = "only reads";
     }
+    if (bumps_ && bumps_ == blocks_) v_.unblock = "an atomic counter would make this section read-only";
     eligibility();
   }
 
@@ -90,6 +87,7 @@ class Judge {
   template <class Access>
   void block(Reading reading, const std::string& category, const Access& a, const char* kind, const std::string& why) {
     stop(reading, category, why);
+    ++blocks_;
     if (v_.deciders.size() < kMaxDeciders) v_.deciders.push_back(decider(a, kind, why));
   }
 
@@ -170,7 +168,7 @@ class Judge {
     if (callers && paths_.base(e.path) == paths_.base(q_.lock)) callers = false;
     if (places.empty()) return;
     if (callers) {
-      v_.assumptions.push_back("callers pass memory of their own to `" + p_.text(p_.functions[x_.func].display) + "`");
+      v_.assumptions.push_back("callers pass memory of their own to `" + p_.title(x_.func) + "`");
       return;
     }
     if (e.kind == Eff::Touch) return;  // comes with Unknown
@@ -193,7 +191,7 @@ class Judge {
       if (!written_.insert({p, e.type}).second) continue;
       block(Reading::Writing, "write", e, "write",
             "`" + e_.describe(p) + "` is written" + (e.via ? " by `" + p_.text(e.via) + "`" : std::string()));
-      if (e.bump) v_.unblock = "an atomic counter would make this section read-only";
+      bumps_ += e.bump;
     }
   }
 
@@ -396,6 +394,7 @@ class Judge {
   std::set<PathId> atomicReads_, atomicWrites_;
   std::set<Str> innerLocks_;
   size_t calls_ = 0, synchronised_ = 0, atomics_ = 0;
+  size_t blocks_ = 0, bumps_ = 0;  // reasons against, and counter steps among them
   bool repeated_ = false, asksLock_ = false;
 };
 

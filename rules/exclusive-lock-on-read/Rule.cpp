@@ -28,7 +28,7 @@ Finding describe(const Solution& s, const std::vector<const Section*>& group, in
   f.seenInTus = s.program.unitsSeeing[x.func];
   size_t siblings = 0;
   for (uint32_t i : lock.sections) siblings += s.sections[i].mode == Mode::Shared;
-  f.message = "`" + lock.name + "` is held exclusively, but `" + s.program.text(s.function(x.func).display) +
+  f.message = "`" + lock.name + "` is held exclusively, but `" + s.program.title(x.func) +
               "` only reads";
   f.sections.push_back(sectionNote(s, x));
   for (uint32_t i : lock.sections) {
