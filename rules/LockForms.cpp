@@ -356,11 +356,12 @@ std::string otherName(const Solution& s, const Call& call, Mode to, bool acquire
   }
   if (found.empty() && !acquire) {
     if (attrOn(s, call.callee, "release_generic_capability")) return method;
-    // One release for both modes, by its body.
+    // One release for both modes, by the operations in its body.
     auto it = s.program.byUsr.find(call.callee);
     if (it != s.program.byUsr.end())
       for (FuncId id : it->second)
-        if (!s.engine.summaries[id].released.empty() && !attrOn(s, call.callee, "release_capability")) return method;
+        for (const LockDelta& d : s.engine.summaries[id].released)
+          if (d.anyMode && !attrOn(s, call.callee, "release_capability")) return method;
   }
   return found;
 }

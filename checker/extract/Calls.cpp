@@ -342,6 +342,9 @@ void Lowering::newExpression(const CXXNewExpr* expr) {
     placeCall(call, expr, expr->getBeginLoc(), SourceRange());
     emitCall(std::move(call), expr);
   }
+  // Whatever was there is overwritten, by a constructor or not.
+  if (inPlace && expr->getNumPlacementArgs() == 1)
+    write(deref(pointer(expr->getPlacementArg(0))), expr->getAllocatedType(), "new", expr);
   const Expr* init = expr->getInitializer();
   if (init && carriesPointer(expr->getAllocatedType()))
     bind(deref(pointer(expr)), pointer(init), expr);

@@ -46,6 +46,7 @@ constexpr EffectWord kEffectWords[] = {
     {"construct", EffectKind::Construct, Shape::WithArguments},
     {"copies", EffectKind::Copies, Shape::Place},
     {"moves", EffectKind::Moves, Shape::Place},
+    {"steals", EffectKind::Steals, Shape::Place},
     {"compare", EffectKind::Compare, Shape::Place},
     {"free", EffectKind::Free, Shape::Place},
     {"external", EffectKind::External, Shape::Bare},
@@ -53,6 +54,7 @@ constexpr EffectWord kEffectWords[] = {
     {"blocks", EffectKind::Blocks, Shape::Bare},
     {"sync", EffectKind::Sync, Shape::Bare},
     {"log", EffectKind::Log, Shape::Bare},
+    {"log-to", EffectKind::LogTo, Shape::Place},
     {"alloc", EffectKind::Alloc, Shape::Bare},
     {"hostile", EffectKind::Hostile, Shape::Bare},
     {"noreturn", EffectKind::NoReturn, Shape::Bare},
@@ -184,8 +186,8 @@ struct EffectParser {
                   "' (self, argN, args, argN..., ret, global)");
     }
     while (at < text.size()) {
-      if (text[at] == '*') {
-        out.selectors += '*';
+      if (text[at] == '*' || text[at] == '&') {
+        out.selectors += text[at];
         ++at;
       } else if (text.substr(at, 2) == "[]") {
         out.selectors += '[';
@@ -249,7 +251,7 @@ std::string spell(const ModelPlace& place) {
     out = "arg" + std::to_string(place.arg);
     break;
   }
-  for (char c : place.selectors) out += c == '[' ? "[]" : "*";
+  for (char c : place.selectors) out += c == '[' ? std::string("[]") : std::string(1, c);
   return out;
 }
 

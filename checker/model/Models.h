@@ -30,11 +30,13 @@ enum class Mode : uint8_t { Shared, Upgrade, Exclusive };
 //   []          an element owned by the object (container element, optional's
 //               value, what a unique_ptr owns)
 //   *           what the pointer, iterator or shared pointer refers to
+//   &           what a reference kept there was bound to, if anybody saw it bound
+//               (std::tie); nothing for what is no reference
 //   .first .second and other member names are not used: [] covers them
 struct ModelPlace {
   enum class Base : uint8_t { Self, Arg, Args, Ret, Global } base = Base::Self;
   int arg = 0;
-  std::string selectors;  // '[' for [], '*' for *
+  std::string selectors;  // '[' for [], '*' for *, '&' for &
 };
 
 // One effect, written in JSON as a string:
@@ -54,13 +56,16 @@ struct ModelPlace {
 //   "copies PLACE"          runs its copy or move constructor or assignment
 //   "moves PLACE"           writes it where the parameter is an rvalue reference (what
 //                           std::move gives is left empty); else nothing
-//   "compare PLACE"         runs its comparison, hash or equality, or the ones that
-//                           the container's type arguments name
+//   "steals PLACE"          hands it to somebody who may move from it: written unless const
+//   "compare PLACE"         runs its comparison, arithmetic, hash or equality, or the
+//                           ones that the container's type arguments name
 //   "external"              touches files, sockets, devices, processes
 //   "wait"                  waits for another thread (join, future, condition)
 //   "blocks"                takes long and touches nothing (sleep)
 //   "sync"                  internally synchronised; no ordering is promised
 //   "log"                   logger or stdio that locks itself
+//   "log-to PLACE"          the same on one of the process's own streams (stdout,
+//                           stderr); "external" on any other file
 //   "alloc"                 allocates or frees (cost only)
 //   "free PLACE"            gives the memory of what is there back
 //   "hostile"               not thread-safe: touches hidden static state
@@ -71,7 +76,7 @@ struct ModelPlace {
 enum class EffectKind : uint8_t {
   Read, Write, AtomicRead, AtomicWrite, AtomicRmw, Bind, Copy, Fresh, Invoke, Later, Stores,
   Destroy, Copies, Compare, External, Wait, Blocks, Sync, Log, Alloc, Hostile, NoReturn,
-  SignalHandler, AtFork, Construct, Moves, Free,
+  SignalHandler, AtFork, Construct, Moves, Free, Steals, LogTo,
 };
 struct ModelEffect {
   EffectKind kind = EffectKind::Sync;

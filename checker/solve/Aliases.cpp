@@ -48,8 +48,29 @@ bool FunctionSolver::precedes(Point a, Point b) const {
   return reach_[a.block][b.block];
 }
 
+// Too many targets: perhaps they differ in nothing but the element.
+void FunctionSolver::limit(PathSet& set) {
+  if (set.size() <= kMaxTargets) return;
+  PathSet merged;
+  for (PathId p : set) insert(merged, paths_.withoutIndexes(p));
+  set = merged.size() <= kMaxTargets ? merged : PathSet{paths_.unknown()};
+}
+
+// An element without a name gets that of the place where somebody came to refer
+// to it: what is reached through one reference, iterator or pointer is in one
+// element, what was looked up twice may be in two.
+PathId FunctionSolver::nameElements(PathId p, Point at) {
+  const PathNode n = paths_.at(p);
+  if (n.kind == StepKind::Root) return p;
+  Str name = n.entity;
+  if (n.kind == StepKind::Elem && !name && e_.holdsMany(e_.typeOf(n.parent, id_)))
+    name = kElementName | (at.block & 0xfff) << 16 | (at.event & 0xffff);
+  return paths_.step(nameElements(n.parent, at), n.kind, name);
+}
+
 void FunctionSolver::addDef(PathId dst, PathId src, bool bind, Point at, bool always) {
   dst = paths_.withoutIndexes(dst);
+  if (bind) src = nameElements(src, at);
   if (dst == src && !bind) return;
   Def d{src, bind, always, at};
   std::vector<Def>& defs = defs_[dst];
@@ -91,7 +112,7 @@ void FunctionSolver::pointees(PathId c, Point at, PathSet& out, int depth) {
     it->second = std::move(found);
   }
   for (PathId p : it->second) insert(out, p);
-  if (out.size() > kMaxTargets) out = {paths_.unknown()};
+  limit(out);
 }
 
 void FunctionSolver::followPointees(PathId c, Point at, PathSet& out, int depth) {
@@ -170,7 +191,7 @@ void FunctionSolver::followPointees(PathId c, Point at, PathSet& out, int depth)
     case Root::Ret:
       break;
   }
-  if (out.size() > kMaxTargets) out = {paths_.unknown()};
+  limit(out);
   resolving_.pop_back();
 }
 
@@ -185,7 +206,7 @@ PathSet FunctionSolver::resolve(const Path& raw, Point at) {
         case Sel::Deref: pointees(c, at, next); break;
       }
     }
-    if (next.size() > kMaxTargets) next = {paths_.unknown()};
+    limit(next);
     cur = std::move(next);
   }
   return cur;
@@ -251,7 +272,7 @@ PathSet FunctionSolver::mapPath(PathId path, const Frame& fr, Point at) {
     if (n.kind == StepKind::Deref) pointees(c, at, out);
     else insert(out, paths_.step(c, n.kind, n.entity));
   }
-  if (out.size() > kMaxTargets) out = {paths_.unknown()};
+  limit(out);
   return out;
 }
 

@@ -160,11 +160,17 @@ PathSet FunctionSolver::evalPlace(const ModelPlace& mp, uint32_t call, Point at)
   for (char s : mp.selectors) {
     PathSet next;
     for (PathId p : cur) {
-      if (s == '[') insert(next, paths_.elem(p));
-      else pointees(p, at, next);
+      if (s == '[') {
+        insert(next, paths_.elem(p));
+        continue;
+      }
+      PathSet targets;
+      pointees(p, at, targets);
+      for (PathId t : targets)
+        if (s == '*' || t != paths_.deref(p)) insert(next, t);
     }
     cur = std::move(next);
-    if (cur.size() > kMaxTargets) cur = {paths_.unknown()};
+    limit(cur);
   }
   return cur;
 }
@@ -268,7 +274,7 @@ PathSet FunctionSolver::anythingGiven(uint32_t call, Point at, uint32_t except) 
       for (PathId x : inner) insert(out, x);
     }
   }
-  if (out.size() > kMaxTargets) out = {paths_.unknown()};
+  limit(out);
   return out;
 }
 

@@ -95,9 +95,25 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
     return it->second;
   };
   bool loop = inLoop(cx.at.block);
+  // The object whose absence would make this call, and all it does, impossible.
+  auto conditional = [&](PathId p) {
+    const PathNode& r = paths_.rootOf(p);
+    return (r.root == Root::This || r.root == Root::Param) && containsDeref(p);
+  };
+  PathId object = fr.self.size() == 1 && conditional(fr.self.front()) ? fr.self.front() : kNoPath;
+  // False: the pointer it depends on is null here.
+  auto needed = [&](PathId needs, PathId& here) {
+    here = object;
+    if (!needs) return true;
+    const PathSet& m = mapped(needs);
+    if (m.size() == 1 && conditional(m.front())) here = m.front();
+    return !m.empty();
+  };
   std::vector<Effect> effects = s.effects;  // a recursive callee may be us
   for (const Effect& x : effects) {
     bool pathless = isPathless(x.kind);
+    PathId needs = kNoPath;
+    if (!needed(x.needs, needs)) continue;
     std::vector<HeldLock> inner;
     for (const HeldLock& h : x.inner) {
       const PathSet& m = mapped(h.path);
@@ -108,8 +124,9 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
       if (!pathless && !isShared(c, cx.at)) continue;
       Effect y = x;
       y.path = c;
+      y.needs = needs;
       y.inner = inner;
-      y.multiple = x.multiple || loop;
+      y.multiple = x.multiple || loop || how.repeated;
       y.assumed = x.assumed || how.assumed;
       y.maybe = x.maybe || how.maybe;
       y.chain = e_.chainTo(id_, loc, x.chain);
@@ -117,9 +134,11 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
       push(y, cx, false);
     }
   }
-  for (const AcquireNote& n : s.acquires) {
+  const std::vector<AcquireNote> acquires = s.acquires;
+  for (const AcquireNote& n : acquires) {
+    AcquireNote m = n;
+    if (!needed(n.needs, m.needs)) continue;
     for (PathId l : mapped(n.path)) {
-      AcquireNote m = n;
       m.path = publicPath(e_.outermostLock(l, id_, nullptr));
       m.chain = e_.chainTo(id_, loc, n.chain);
       m.weak = n.weak || !how.certain;
@@ -129,11 +148,11 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
 }
 
 // Runs all that a callable value may be.
-void FunctionSolver::applyAll(const CallTarget& t, const Frame& fr, uint32_t call, const Ctx& cx) {
+void FunctionSolver::applyAll(const CallTarget& t, const Frame& fr, uint32_t call, const Ctx& cx, bool repeated) {
   const Call& c = f_.calls[call];
   if (t.assumed) plain(Eff::Assumption, c.loc, c.name, cx);
   for (FuncId b : t.bodies) {
-    applyBody(b, fr, c.loc, cx, {.assumed = t.assumed, .maybe = t.assumed || t.bodies.size() > 1});
+    applyBody(b, fr, c.loc, cx, {.assumed = t.assumed, .maybe = t.assumed || t.bodies.size() > 1, .repeated = repeated});
     context(call, b, fr, cx, false, t.assumed);
   }
   if (t.unknown) plain(Eff::Unknown, c.loc, c.name, cx);
@@ -146,7 +165,7 @@ void FunctionSolver::noteAcquire(const AcquireNote& n, const Ctx& cx) {
     if (must && !q.ambiguous && !n.weak) out_.orders.push_back({q.lock, n.path, q.mode, n.loc});
   }
   for (const AcquireNote& have : out_.summary.acquires)
-    if (have.path == n.path && have.mode == n.mode && have.weak <= n.weak) return;
+    if (have.path == n.path && have.mode == n.mode && have.weak <= n.weak && (!have.needs || have.needs == n.needs)) return;
   if (out_.summary.acquires.size() < kMaxNotes) {
     out_.summary.acquires.push_back(n);
   } else if (out_.incomplete.empty()) {
@@ -209,18 +228,19 @@ void FunctionSolver::destroy(PathSet places, Str type, uint32_t call, const Loc&
   std::string_view cls = p_.text(t->clsName);
   if (e_.models.isCountedPointer(cls) || e_.models.isUniqueOwner(cls)) {
     if (t->args.empty()) return;
-    PathSet owned;
+    PathSet owned, pointed;
     for (PathId p : places) {
       if (e_.models.isUniqueOwner(cls)) {
         // Null so far: nothing owned.
         PathSet q;
         pointees(p, cx.at, q);
         if (!q.empty()) insert(owned, paths_.elem(p));
+        pointed.insert(pointed.end(), q.begin(), q.end());
       } else {
         pointees(p, cx.at, owned);
+        pointed = owned;
       }
     }
-    if (owned.empty()) return;
     // A deleter of the program's: a type argument, or given to a constructor.
     CallTarget deleter;
     if (e_.models.isUniqueOwner(cls) && t->args.size() > 1) {
@@ -233,9 +253,11 @@ void FunctionSolver::destroy(PathSet places, Str type, uint32_t call, const Loc&
         deleter.bodies.insert(deleter.bodies.end(), one.bodies.begin(), one.bodies.end());
         deleter.unknown |= one.unknown;
       }
+    // The deleter of a counted pointer runs even if it counts for null.
+    if (owned.empty() && e_.models.isUniqueOwner(cls)) return;
     if (!deleter.bodies.empty() || deleter.unknown)
-      applyAll(deleter, oneOffFrame(call, {paths_.unknown()}, {owned}, cx.at), call, cx);
-    destroyPointee(owned, t->args[0], call, loc, cx, depth + 1);
+      applyAll(deleter, oneOffFrame(call, {paths_.unknown()}, {pointed}, cx.at), call, cx);
+    if (!owned.empty()) destroyPointee(owned, t->args[0], call, loc, cx, depth + 1);
     return;
   }
   const ClassFact* c = p_.classOfType(type);
@@ -340,6 +362,25 @@ void FunctionSolver::copyUser(const PathSet& from, Str type, uint32_t call, cons
   for (Str a : t->args) copyUser(elems, a, call, loc, cx, depth + 1);
 }
 
+// An allocator of the program's that a library type was given.
+void FunctionSolver::allocateUser(Str type, uint32_t call, const Ctx& cx) {
+  const TypeFact* t = p_.type(type);
+  if (!t || t->kind != TypeKind::Class) return;
+  for (Str arg : t->args) {
+    const ClassFact* c = p_.classOfType(arg);
+    if (!c || c->inSystemHeader) continue;
+    for (Str m : c->methods) {
+      auto it = p_.byUsr.find(m);
+      if (it == p_.byUsr.end()) continue;
+      std::string_view name = lastName(p_.text(p_.functions[it->second.front()].name));
+      if (name != "allocate" && name != "deallocate") continue;
+      CallTarget target = p_.targetsOf(m);
+      target.unknown = false;
+      applyAll(target, oneOffFrame(call, {paths_.unknown()}, {}, cx.at), call, cx);
+    }
+  }
+}
+
 // Comparisons and hashes of values of `type` at `places`, which a container or
 // algorithm `self` runs. Which one is not known: all of them.
 void FunctionSolver::compareUser(const PathSet& places, const PathSet& self, Str type, uint32_t call, const Ctx& cx,
@@ -358,7 +399,10 @@ void FunctionSolver::compareUser(const PathSet& places, const PathSet& self, Str
   run(ops.members, places, {places});
   run(ops.free, {}, {places, places});
   run(ops.hashes, {}, {places});
-  run(ops.functors, self.empty() ? places : self, {places, places});
+  // What a comparator with members refers to is not followed through the
+  // container that keeps it.
+  const ClassFact* functor = p_.classOfType(t->name);
+  run(ops.functors, functor && !functor->fields.empty() ? PathSet{paths_.unknown()} : self, {places, places});
   PathSet inner;
   for (PathId p : places) insert(inner, paths_.elem(p));
   for (Str a : ops.inner) compareUser(inner, self, a, call, cx, depth + 1);
@@ -430,7 +474,9 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
         PathSet self;
         CallTarget t = callableTargets(call, m.place, cx.at, self);
         Frame fr = invokeFrame(call, self, invokeArgs(m, call, cx.at), cx.at, 0);
-        applyAll(t, fr, call, cx);
+        // Algorithms call it once an element.
+        bool elements = std::any_of(m.invokeArgs.begin(), m.invokeArgs.end(), [](const ModelPlace& a) { return !a.selectors.empty(); });
+        applyAll(t, fr, call, cx, elements);
         break;
       }
       case EffectKind::Later:
@@ -442,6 +488,7 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
           if (static_cast<int>(i) > m.place.arg) given.push_back(argObject(call, i, cx.at));
         Frame fr = oneOffFrame(call, self, given, cx.at);
         for (FuncId b : t.bodies) context(call, b, fr, cx, true, t.assumed);
+        if (m.kind == EffectKind::Later) plain(Eff::External, c.loc, c.name, cx);
         break;
       }
       case EffectKind::SignalHandler:
@@ -453,6 +500,12 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
         break;
       }
       case EffectKind::Destroy:
+        if (std::string_view cls = p_.className(c.selfType);
+            m.place.base == ModelPlace::Base::Self && c.kind == CallKind::Destroy &&
+            (e_.models.isUniqueOwner(cls) || e_.models.isCountedPointer(cls))) {
+          destroy(resolve(c.self, cx.at), c.selfType, call, c.loc, cx);
+          break;
+        }
         for (Str type : placeTypes(m.place, call)) destroy(evalPlace(m.place, call, cx.at), type, call, c.loc, cx);
         break;
       case EffectKind::Compare: {
@@ -463,6 +516,20 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
         if (c.hasSelf)
           if (const TypeFact* t = p_.type(c.selfType))
             for (Str a : t->args) compareUser(places, self, a, call, cx, 4);
+        break;
+      }
+      case EffectKind::Steals:
+        if (m.place.arg < 0 || static_cast<size_t>(m.place.arg) >= c.args.size() || c.args[m.place.arg].constRef) break;
+        access(Eff::Write, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx);
+        break;
+      case EffectKind::LogTo: {
+        bool own = true;
+        for (PathId p : evalPlace(m.place, call, cx.at)) {
+          const PathNode& root = paths_.rootOf(p);
+          const GlobalFact* g = root.root == Root::Global ? p_.global(root.entity) : nullptr;
+          own &= g && (p_.text(g->name) == "stdout" || p_.text(g->name) == "stderr");
+        }
+        plain(own ? Eff::Log : Eff::External, c.loc, c.name, cx);
         break;
       }
       case EffectKind::Free:
@@ -477,7 +544,10 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
       case EffectKind::Sync: plain(Eff::Sync, c.loc, c.name, cx); break;
       case EffectKind::Log: plain(Eff::Log, c.loc, c.name, cx); break;
       case EffectKind::Hostile: plain(Eff::Hostile, c.loc, c.name, cx); break;
-      case EffectKind::Alloc: plain(Eff::Alloc, c.loc, c.name, cx); break;
+      case EffectKind::Alloc:
+        plain(Eff::Alloc, c.loc, c.name, cx);
+        if (c.hasSelf) allocateUser(c.selfType, call, cx);
+        break;
       default: break;
     }
   }

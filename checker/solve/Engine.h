@@ -77,9 +77,9 @@ class Engine {
   void findRefCounts();
 
   // ---- The program's code that libraries run (UserCode.cpp) -----------------
-  // What comparing or hashing a value of this type runs.
+  // What comparing, adding or hashing values of this type runs.
   struct Comparisons {
-    std::vector<FuncId> members;   // operator==, operator<, ... of the type
+    std::vector<FuncId> members;   // operator==, operator<, operator+, ... of the type
     std::vector<FuncId> free;      // the same outside it
     std::vector<FuncId> functors;  // the type's own call operator
     std::vector<FuncId> hashes;    // std::hash<type>::operator()

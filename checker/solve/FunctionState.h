@@ -63,7 +63,8 @@ struct Frame {
 struct LockAction {
   enum Kind { Acquire, Try, Release, GuardEnd, GuardRelease, GuardAcquire, Adopt, Detach, Wait, Transfer } kind;
   Mode mode = Mode::Exclusive;
-  bool anyMode = false;
+  bool anyMode = false;  // Release: of whichever mode is held
+  bool serves = false;   // Release: the operation itself is good for every mode
   PathSet locks;
   PathId guard = kNoPath, from = kNoPath;
   bool must = true, isTry = false, timed = false, many = false, byDelta = false, view = false;
@@ -145,6 +146,8 @@ class FunctionSolver {
   bool inLoop(uint32_t b) const { return reach_[b][b]; }
   bool precedes(const Def& d, Point at) const { return d.always || precedes(d.at, at); }
   bool precedes(Point a, Point b) const;
+  void limit(PathSet& set);
+  PathId nameElements(PathId p, Point at);
   void addDef(PathId dst, PathId src, bool bind, Point at, bool always = false);
   std::vector<std::pair<PathId, std::vector<Def>>> sortedDefs() const;
   void pointees(PathId c, Point at, PathSet& out, int depth = 0);
@@ -221,14 +224,16 @@ class FunctionSolver {
     bool assumed = false;  // matched by type only
     bool maybe = false;    // one of several
     bool certain = false;  // surely this one: counts for the lock order
+    bool repeated = false; // more than once
   };
   void applyBody(FuncId callee, const Frame& fr, const Loc& loc, const Ctx& cx, Surety how);
-  void applyAll(const CallTarget& t, const Frame& fr, uint32_t call, const Ctx& cx);
+  void applyAll(const CallTarget& t, const Frame& fr, uint32_t call, const Ctx& cx, bool repeated = false);
   void noteAcquire(const AcquireNote& n, const Ctx& cx);
   void noteAcquires(const LockAction& a, const Loc& loc, const Ctx& cx);
   void context(uint32_t call, FuncId callee, const Frame& fr, const Ctx& cx, bool later, bool assumed);
   void destroy(PathSet places, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth = 0);
   void destroyPointee(const PathSet& owned, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth);
+  void allocateUser(Str type, uint32_t call, const Ctx& cx);
   void compareUser(const PathSet& places, const PathSet& self, Str type, uint32_t call, const Ctx& cx, int depth = 0);
   void copyUser(const PathSet& from, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth = 0);
   bool movesFrom(const ModelPlace& mp, uint32_t call) const;
@@ -280,6 +285,7 @@ class FunctionSolver {
   std::vector<State> in_;
   State exit_;
   std::set<PathId> waited_;
+  std::map<PathId, bool> releasesAny_;  // caller's locks: by operations good for every mode
   // The summary, while it is made.
   std::set<Link> linkSet_;
   std::set<std::pair<PathId, PathId>> flattenSeen_;

@@ -43,6 +43,12 @@ PathSet FunctionSolver::locksAt(const PathSet& raw, bool* view) {
     insert(out, e_.outermostLock(l, id_, &v));
     if (v) *view = true;
   }
+  if (out.size() > 1) {
+    // One element by several ways.
+    PathSet merged;
+    for (PathId l : out) insert(merged, paths_.withoutIndexes(l));
+    if (merged.size() == 1) return merged;
+  }
   return out;
 }
 
@@ -148,7 +154,7 @@ void FunctionSolver::collectActions(uint32_t call) {
         case LockOpKind::Try: a.kind = LockAction::Try; a.isTry = true; addAction(call, a); break;
         case LockOpKind::Release:
           a.kind = LockAction::Release;
-          a.anyMode = ci.op.sharedOrExclusive;
+          a.anyMode = a.serves = ci.op.sharedOrExclusive;
           addAction(call, a);
           break;
         case LockOpKind::AcquireMany:
@@ -217,6 +223,7 @@ void FunctionSolver::collectActions(uint32_t call) {
           a.kind = LockAction::Release;
           a.mode = d.mode;
           a.anyMode = true;
+          a.serves = d.anyMode;
           a.byDelta = true;
           a.must = d.must && !several;
           a.locks = mapPath(d.path, fr, at);
@@ -528,7 +535,11 @@ void FunctionSolver::release(const LockAction& a, uint32_t call, State& s) {
     }
   }
   if (!maybe)
-    for (PathId l : a.locks) s.released[l] = a.must && a.locks.size() == 1;
+    for (PathId l : a.locks) {
+      s.released[l] = a.must && a.locks.size() == 1;
+      auto [it, fresh] = releasesAny_.try_emplace(l, a.serves);
+      if (!fresh) it->second = it->second && a.serves;
+    }
 }
 
 void FunctionSolver::lockSets() {

@@ -119,11 +119,11 @@ std::vector<HeldLock> Solution::heldAt(const LocalEffect& e, FuncId func) const 
   // `shards_[j].x`, `locks_[i]` and `data_[j]`.
   std::erase_if(held, [&](const HeldLock& h) {
     PathId own = h.path;  // the lock itself, without parts of it
-    while (paths.at(own).kind != StepKind::Field && paths.at(own).kind != StepKind::Root) {
-      if (paths.at(own).kind == StepKind::Elem && !sameElement(paths.at(own).entity, e.path) &&
-          engine.holdsMany(engine.typeOf(paths.at(own).parent, func)))
+    for (PathId p = own; paths.at(p).kind != StepKind::Root; p = paths.at(p).parent) {
+      if (paths.at(own).kind != StepKind::Field) own = paths.at(p).parent;
+      if (paths.at(p).kind == StepKind::Elem && !sameElement(paths.at(p).entity, e.path) &&
+          engine.holdsMany(engine.typeOf(paths.at(p).parent, func)))
         return true;
-      own = paths.at(own).parent;
     }
     const ClassFact* lockOwner = program.fieldOwner(engine.lockClass(h.path));
     if (!lockOwner || paths.at(own).kind == StepKind::Root) return false;
@@ -243,8 +243,6 @@ bool Solution::ownedByLockOwner(PathId path, PathId lock) const {
     if (paths.derefs(lock) == 0) return true;
   }
   if (paths.at(owner).kind == StepKind::Field) owner = paths.at(owner).parent;
-  owner = paths.withoutIndexes(owner);
-  path = paths.withoutIndexes(path);
   // Paths of other instances say nothing of this one; the caller compares
   // classes for those.
   for (PathId p = path; p && p != owner; p = paths.at(p).parent) {

@@ -24,6 +24,8 @@ inline constexpr int kMaxSteps = 10;
 // Index of an Unknown root: an object of its own (a local or fresh one that
 // others can see), no part of any other.
 inline constexpr uint32_t kOwnIndex = 1;
+// Element names that stand for a place in the function, not for a variable.
+inline constexpr Str kElementName = 0x80000000;
 
 enum class StepKind : uint8_t { Root, Field, Elem, Deref, Any };
 

@@ -92,7 +92,21 @@ void Solution::addRow(FuncId site, const LocalEffect& e, PathId place, bool call
   if (wholeObject(s))
     if (const ClassFact* c = program.classOfType(r.type))
       for (const FieldFact& fact : c->fields) index(fact.usr);
+  if (r.writes() && (!r.init || e.kind == Eff::Free) && !r.atomic())
+    for (PathId p = r.path; engine.paths.at(p).kind != StepKind::Root; p = engine.paths.at(p).parent)
+      if (engine.paths.at(p).kind == StepKind::Deref)
+        if (Str holder = pointerHolder(p))
+          for (const HeldLock& h : r.held)
+            if (Str lock = engine.lockClass(h.path); lock && h.mode == Mode::Exclusive) changedThrough_.insert({holder, lock});
   rows.push_back(std::move(r));
+}
+
+// The outermost member or global that holds the pointer which `pointee` (a path
+// that ends in Deref) follows.
+Str Solution::pointerHolder(PathId pointee) const {
+  for (const auto& [kind, name] : segment(engine.paths.at(pointee).parent))
+    if (kind == StepKind::Field || kind == StepKind::Root) return name;
+  return 0;
 }
 
 void Solution::lockOrder() {

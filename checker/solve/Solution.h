@@ -164,6 +164,10 @@ class Solution {
   std::unordered_map<Str, std::vector<uint32_t>> rowsByField_;
   std::set<std::tuple<Eff, PathId, std::vector<HeldLock>, FuncId, uint32_t, uint32_t, FuncId, bool, bool>> rowsSeen_;
   std::unordered_set<Str> used_;            // functions that are called, or whose address is taken
+  // (member or global with a pointer, lock): what it points to is changed or
+  // freed while the lock is held exclusively.
+  std::set<std::pair<Str, Str>> changedThrough_;
+  Str pointerHolder(PathId pointee) const;
   std::set<Str> privatePointers_;           // members that alone lead to what they point to
   std::map<Str, std::string> cyclic_;       // locks in a cycle of the order graph, with a place
   mutable std::map<std::tuple<PathId, Str, bool>, std::vector<uint32_t>> overlapCache_;

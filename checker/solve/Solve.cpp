@@ -23,10 +23,10 @@ bool sameSummary(const Summary& a, const Summary& b) {
   auto same = [](const Effect& x, const Effect& y) {
     return x.kind == y.kind && x.path == y.path && x.inner == y.inner && x.via == y.via && x.type == y.type &&
            x.multiple == y.multiple && x.resultUsed == y.resultUsed && x.init == y.init && x.assumed == y.assumed &&
-           x.shallow == y.shallow && x.bump == y.bump && x.maybe == y.maybe && x.placed == y.placed;
+           x.shallow == y.shallow && x.bump == y.bump && x.maybe == y.maybe && x.placed == y.placed && x.needs == y.needs;
   };
   auto note = [](const AcquireNote& x, const AcquireNote& y) {
-    return x.path == y.path && x.mode == y.mode && x.weak == y.weak;
+    return x.path == y.path && x.mode == y.mode && x.weak == y.weak && x.needs == y.needs;
   };
   return a.solved == b.solved && a.links == b.links && a.acquired == b.acquired && a.released == b.released &&
          std::equal(a.acquires.begin(), a.acquires.end(), b.acquires.begin(), b.acquires.end(), note) &&
@@ -239,6 +239,7 @@ void Solution::solveContexts() {
               expand = {paths.replacePrefix(t, paths.base(t), paths.unknown())};
             }
             std::vector<PathId>& into = x.paramTargets[i];
+            for (PathId& u : expand) u = paths.withoutIndexes(u);
             for (PathId u : expand)
               if (into.size() < kMaxParamTargets && std::find(into.begin(), into.end(), u) == into.end()) {
                 into.push_back(into.size() + 1 < kMaxParamTargets ? u : paths.unknown());

@@ -172,6 +172,7 @@ void FunctionSolver::summarise() {
     Effect x = l;
     x.path = paths_.withoutIndexes(l.path);
     x.inner = l.held;
+    if (x.needs) x.needs = paths_.withoutIndexes(x.needs);
     x.placed = l.placed || isPathless(l.kind) || !e_.namedByCaller(id_, l.path, l.held);
     for (HeldLock& h : x.inner) h.path = paths_.withoutIndexes(h.path);
     bool named = x.kind == Eff::Unknown || x.kind == Eff::Drop || x.kind == Eff::Hostile;
@@ -189,6 +190,7 @@ void FunctionSolver::summarise() {
     have.bump &= x.bump;
     have.maybe &= x.maybe;
     have.placed &= x.placed;
+    if (have.needs != x.needs) have.needs = kNoPath;
   };
   for (const LocalEffect& l : out_.effects) publish(l);
   if (!out_.incomplete.empty()) s.effects.push_back(make(Eff::Unknown, paths_.unknown(), f_.loc));
@@ -211,7 +213,7 @@ void FunctionSolver::summarise() {
   }
   for (const auto& [l, must] : exit_.released) {
     if (paths_.rootOf(l).root == Root::Local && !containsDeref(l)) continue;
-    s.released.push_back({paths_.withoutIndexes(publicPath(l)), Mode::Exclusive, must, false});
+    s.released.push_back({paths_.withoutIndexes(publicPath(l)), Mode::Exclusive, must, false, releasesAny_[l]});
   }
   std::sort(s.acquired.begin(), s.acquired.end());
   s.acquired.erase(std::unique(s.acquired.begin(), s.acquired.end()), s.acquired.end());

@@ -73,6 +73,9 @@ struct Effect {
   // Its row (Solution.h) is made where it happens, so callers make none. Unset
   // while the place is named through an argument: callers know it better.
   bool placed = false;
+  // The object that a call on the way is made on: without one (a null pointer)
+  // none of this happens. 0: happens whatever pointers hold.
+  PathId needs = kNoPath;
   std::vector<HeldLock> inner;  // locks surely held inside the callee around it
   FuncId func = 0;        // where the access is written
   Loc loc;
@@ -106,6 +109,7 @@ struct AcquireNote {      // a lock acquired somewhere inside, released or not
   // Through a call that may run something else, or a destructor that only may
   // run: no part of the lock order, which speaks of what surely happens.
   bool weak = false;
+  PathId needs = kNoPath;  // as in Effect
 };
 
 struct Summary {

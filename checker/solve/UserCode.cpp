@@ -9,8 +9,10 @@
 namespace locktidy {
 namespace {
 
+// And arithmetic, which numeric algorithms run.
 bool isComparison(std::string_view method) {
-  for (std::string_view op : {"operator==", "operator!=", "operator<", "operator>", "operator<=", "operator>=", "operator<=>"})
+  for (std::string_view op : {"operator==", "operator!=", "operator<", "operator>", "operator<=", "operator>=",
+                              "operator<=>", "operator+", "operator-", "operator*", "operator/"})
     if (method == op) return true;
   return false;
 }

@@ -316,19 +316,27 @@ class Judge {
         stop(Reading::Writing, "hands the object over", "the object that owns the lock is handed over in it");
         continue;
       }
-      if (s_.segment(h.target).empty()) continue;
+      if (s_.segment(h.target).empty()) {
+        // A pointer: what it leads to is the lock's if it is changed under it.
+        if (paths_.at(h.target).kind == StepKind::Deref && s_.changedThrough_.count({s_.pointerHolder(h.target), x_.lock}))
+          leaves(h);
+        continue;
+      }
       for (uint32_t id : s_.overlapping(h.target, 0)) {
         const Row& row = s_.rows[id];
         if (row.init || !row.writes() || row.atomic() || !s_.holds(row.held, x_.lock, Mode::Exclusive)) continue;
-        LocalEffect leave;
-        leave.path = h.target;
-        leave.func = x_.func;
-        leave.loc = h.loc;
-        block(Reading::Undecided, "a reference to guarded state leaves", leave, "escape",
-              "a reference to `" + e_.describe(h.target) + "` leaves the section");
+        leaves(h);
         break;
       }
     }
+  }
+  void leaves(const FunctionResult::Handover& h) {
+    LocalEffect leave;
+    leave.path = h.target;
+    leave.func = x_.func;
+    leave.loc = h.loc;
+    block(Reading::Undecided, "a reference to guarded state leaves", leave, "escape",
+          "a reference to `" + e_.describe(h.target) + "` leaves the section");
   }
 
   // The classes T0-T3 of WHEN_IT_PAYS.md, from what is known here.

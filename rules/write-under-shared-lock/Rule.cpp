@@ -157,7 +157,9 @@ std::vector<Finding> check(const Solution& s, const RuleOptions&) {
       // A parameter of a caller nobody sees, a private object: nobody else's.
       bool callers = false;
       for (PathId p : s.publicPlaces(x.func, e.path, &callers)) {
-        if (callers || s.engine.paths.at(p).kind == StepKind::Root) continue;
+        // A path that was cut could be anything below.
+        StepKind last = s.engine.paths.at(p).kind;
+        if (callers || last == StepKind::Root || last == StepKind::Any) continue;
         if (commonLock(s, p, e, x.lock) || !isState(s, p, e, x)) continue;
         found.try_emplace({e.loc.file, e.loc.line}, Write{p, &e, &x});
       }
