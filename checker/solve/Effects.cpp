@@ -96,18 +96,22 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
   };
   bool loop = inLoop(cx.at.block);
   // The object whose absence would make this call, and all it does, impossible.
-  auto conditional = [&](PathId p) {
-    const PathNode& r = paths_.rootOf(p);
-    return (r.root == Root::This || r.root == Root::Param) && containsDeref(p);
-  };
-  PathId object = fr.self.size() == 1 && conditional(fr.self.front()) ? fr.self.front() : kNoPath;
+  PathId object = fr.self.size() == 1 && mayBeAbsent(fr.self.front()) ? fr.self.front() : kNoPath;
   // False: the pointer it depends on is null here.
   auto needed = [&](PathId needs, PathId& here) {
     here = object;
     if (!needs) return true;
-    const PathSet& m = mapped(needs);
-    if (m.size() == 1 && conditional(m.front())) here = m.front();
-    return !m.empty();
+    if (mapped(needs).empty()) return false;
+    // What it is in needs to be there, too: the innermost that is one object here.
+    for (PathId part = needs;; part = paths_.at(part).parent) {
+      const PathSet& m = mapped(part);
+      // Of two, the one behind more pointers: the other is likelier to be there.
+      if (m.size() == 1 && mayBeAbsent(m.front())) {
+        if (!here || paths_.derefs(m.front()) >= paths_.derefs(here)) here = m.front();
+        return true;
+      }
+      if (paths_.at(part).kind == StepKind::Root) return true;
+    }
   };
   std::vector<Effect> effects = s.effects;  // a recursive callee may be us
   for (const Effect& x : effects) {
@@ -164,14 +168,23 @@ void FunctionSolver::noteAcquire(const AcquireNote& n, const Ctx& cx) {
     q.nested.push_back(n);
     if (must && !q.ambiguous && !n.weak) out_.orders.push_back({q.lock, n.path, q.mode, n.loc});
   }
-  for (const AcquireNote& have : out_.summary.acquires)
-    if (have.path == n.path && have.mode == n.mode && have.weak <= n.weak && (!have.needs || have.needs == n.needs)) return;
+  auto known = [&](const AcquireNote& x) {
+    for (const AcquireNote& have : out_.summary.acquires)
+      if (have.path == x.path && have.mode == x.mode && have.weak <= x.weak && (!have.needs || have.needs == x.needs))
+        return true;
+    return false;
+  };
+  if (known(n)) return;
   if (out_.summary.acquires.size() < kMaxNotes) {
     out_.summary.acquires.push_back(n);
-  } else if (out_.incomplete.empty()) {
-    out_.incomplete = "it takes too many locks";
-    plain(Eff::Unknown, n.loc, 0, cx);
+    return;
   }
+  // Too many places: from here on only which locks, not whose.
+  AcquireNote m = n;
+  Str lock = e_.lockClass(n.path);
+  m.needs = kNoPath;
+  m.path = paths_.at(n.path).kind == StepKind::Root ? n.path : lock ? paths_.field(paths_.unknown(), lock) : paths_.unknown();
+  if (!known(m)) out_.summary.acquires.push_back(m);
 }
 
 // The locks that an operation written here takes.

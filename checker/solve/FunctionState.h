@@ -20,7 +20,7 @@ namespace locktidy {
 inline constexpr size_t kMaxTargets = 8;
 inline constexpr size_t kMaxBlocks = 2500;
 inline constexpr int kRounds = 24;               // alias passes
-inline constexpr size_t kMaxNotes = 200;         // nested acquisitions of one function
+inline constexpr size_t kMaxNotes = 200;         // nested acquisitions of one function told apart by place
 inline constexpr size_t kMaxHandovers = 400;
 inline constexpr size_t kMaxLockSteps = 20000;   // blocks visited for lock sets
 inline constexpr size_t kMaxLinks = 64;
@@ -226,6 +226,11 @@ class FunctionSolver {
     bool certain = false;  // surely this one: counts for the lock order
     bool repeated = false; // more than once
   };
+  // An object that callers may know not to exist (a null pointer leads to it).
+  bool mayBeAbsent(PathId p) const {
+    const PathNode& r = paths_.rootOf(p);
+    return r.root == Root::This || (r.root == Root::Param && containsDeref(p));
+  }
   void applyBody(FuncId callee, const Frame& fr, const Loc& loc, const Ctx& cx, Surety how);
   void applyAll(const CallTarget& t, const Frame& fr, uint32_t call, const Ctx& cx, bool repeated = false);
   void noteAcquire(const AcquireNote& n, const Ctx& cx);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "checker/model/Facts.h"
@@ -86,6 +87,15 @@ class PathTable {
   bool hasPrefix(PathId p, PathId prefix) const {
     while (nodes_[p].depth > nodes_[prefix].depth) p = nodes_[p].parent;
     return p == prefix;
+  }
+  // The longest initial part of both; kNoPath if they start apart.
+  PathId commonPrefix(PathId a, PathId b) const {
+    while (a != b) {
+      if (nodes_[a].depth < nodes_[b].depth) std::swap(a, b);
+      if (nodes_[a].kind == StepKind::Root) return kNoPath;
+      a = nodes_[a].parent;
+    }
+    return a;
   }
   // `p` with its initial part `from` replaced by `to`. Precondition: hasPrefix.
   PathId replacePrefix(PathId p, PathId from, PathId to) {

@@ -92,7 +92,7 @@ void Solution::addRow(FuncId site, const LocalEffect& e, PathId place, bool call
   if (wholeObject(s))
     if (const ClassFact* c = program.classOfType(r.type))
       for (const FieldFact& fact : c->fields) index(fact.usr);
-  if (r.writes() && (!r.init || e.kind == Eff::Free) && !r.atomic())
+  if (r.writes() && (!r.init || e.kind == Eff::Free) && !r.atomic() && !countedDrop(e))
     for (PathId p = r.path; engine.paths.at(p).kind != StepKind::Root; p = engine.paths.at(p).parent)
       if (engine.paths.at(p).kind == StepKind::Deref)
         if (Str holder = pointerHolder(p))

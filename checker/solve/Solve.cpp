@@ -9,7 +9,8 @@
 // union, so it starts from "no" and grows.
 
 #include <algorithm>
-#include <functional>
+#include <bitset>
+#include <tuple>
 
 #include "checker/solve/Solution.h"
 
@@ -19,18 +20,30 @@ namespace {
 constexpr int kRounds = 30;
 constexpr size_t kMaxParamTargets = 16;  // more: Unknown
 
+// The order in which effects were found, and the chains that lead to them, do
+// not count. Of a summary that was cut, what it says beside "anything" may vary.
 bool sameSummary(const Summary& a, const Summary& b) {
-  auto same = [](const Effect& x, const Effect& y) {
-    return x.kind == y.kind && x.path == y.path && x.inner == y.inner && x.via == y.via && x.type == y.type &&
-           x.multiple == y.multiple && x.resultUsed == y.resultUsed && x.init == y.init && x.assumed == y.assumed &&
-           x.shallow == y.shallow && x.bump == y.bump && x.maybe == y.maybe && x.placed == y.placed && x.needs == y.needs;
+  if (a.solved != b.solved || a.truncated != b.truncated || a.links != b.links || a.acquired != b.acquired ||
+      a.released != b.released)
+    return false;
+  auto notes = [](const Summary& s) {
+    std::set<std::tuple<PathId, Mode, bool, PathId>> out;
+    for (const AcquireNote& n : s.acquires) out.emplace(n.path, n.mode, n.weak, n.needs);
+    return out;
   };
-  auto note = [](const AcquireNote& x, const AcquireNote& y) {
-    return x.path == y.path && x.mode == y.mode && x.weak == y.weak && x.needs == y.needs;
+  if (notes(a) != notes(b)) return false;
+  if (a.truncated) return true;
+  auto effects = [](const Summary& s) {
+    std::set<std::tuple<Eff, PathId, std::vector<HeldLock>, Str, PathId, unsigned long>> out;
+    for (const Effect& x : s.effects) {
+      std::bitset<8> flags;
+      for (bool f : {x.multiple, x.resultUsed, x.init, x.assumed, x.shallow, x.bump, x.maybe, x.placed})
+        flags = flags << 1 | std::bitset<8>(f);
+      out.emplace(x.kind, x.path, x.inner, x.via, x.needs, flags.to_ulong());
+    }
+    return out;
   };
-  return a.solved == b.solved && a.links == b.links && a.acquired == b.acquired && a.released == b.released &&
-         std::equal(a.acquires.begin(), a.acquires.end(), b.acquires.begin(), b.acquires.end(), note) &&
-         std::equal(a.effects.begin(), a.effects.end(), b.effects.begin(), b.effects.end(), same);
+  return effects(a) == effects(b);
 }
 
 }  // namespace

@@ -166,6 +166,12 @@ void FunctionSolver::summarise() {
 
   // Effects: once per kind, place and inner locks.
   std::map<std::tuple<Eff, PathId, std::vector<HeldLock>, bool, bool, Str>, size_t> seen;
+  // What two effects both need.
+  auto bothNeed = [&](PathId a, PathId b) {
+    PathId both = a == b ? a : a && b ? paths_.commonPrefix(a, b) : kNoPath;
+    return both && mayBeAbsent(both) ? both : kNoPath;
+  };
+  Effect rest = make(Eff::Unknown, paths_.unknown(), f_.loc);  // for what cannot be kept
   auto publish = [&](const LocalEffect& l) {
     const PathNode& r = paths_.rootOf(l.path);
     if (r.root == Root::Ret || r.root == Root::Result) return;
@@ -179,10 +185,18 @@ void FunctionSolver::summarise() {
     auto key = std::make_tuple(x.kind, x.path, x.inner, x.init, x.shallow, named ? x.via : Str{0});
     auto [it, fresh] = seen.emplace(key, s.effects.size());
     if (fresh) {
-      if (s.effects.size() < kMaxEffects) s.effects.push_back(std::move(x));
+      if (s.effects.size() < kMaxEffects) {
+        s.effects.push_back(std::move(x));
+      } else {
+        rest.needs = s.truncated ? bothNeed(rest.needs, x.needs) : x.needs;
+        s.truncated = true;
+      }
       return;
     }
-    if (it->second >= s.effects.size()) return;
+    if (it->second >= kMaxEffects) {
+      rest.needs = bothNeed(rest.needs, x.needs);
+      return;
+    }
     Effect& have = s.effects[it->second];
     have.multiple |= true;  // a second site
     have.resultUsed |= x.resultUsed;
@@ -190,17 +204,12 @@ void FunctionSolver::summarise() {
     have.bump &= x.bump;
     have.maybe &= x.maybe;
     have.placed &= x.placed;
-    if (have.needs != x.needs) have.needs = kNoPath;
+    have.needs = bothNeed(have.needs, x.needs);
   };
   for (const LocalEffect& l : out_.effects) publish(l);
   if (!out_.incomplete.empty()) s.effects.push_back(make(Eff::Unknown, paths_.unknown(), f_.loc));
-  if (seen.size() > kMaxEffects) {
-    // More than can be kept: say so rather than forget.
-    s.effects.resize(kMaxEffects);
-    s.truncated = true;
-    Effect u = make(Eff::Unknown, paths_.unknown(), f_.loc);
-    s.effects.push_back(u);
-  }
+  // More than can be kept: say so rather than forget.
+  if (s.truncated) s.effects.push_back(rest);
 
   // Lock delta.
   for (const auto& [acq, must] : exit_.held) {
