@@ -224,7 +224,28 @@ void FunctionSolver::context(uint32_t call, FuncId callee, const Frame& fr, cons
     c.paramShared.push_back(shared);
     c.paramTargets.push_back(std::move(list));
   }
+  for (const Effect& x : e_.summaries[callee].effects) {
+    PathId first = paths_.rootOf(x.path).root == Root::Param ? paths_.firstDeref(x.path) : kNoPath;
+    if (!first || paths_.at(paths_.at(first).parent).kind == StepKind::Root || c.members.count(first)) continue;
+    std::vector<PathId>& list = c.members[first];
+    for (PathId t : mapPath(first, fr, cx.at))
+      if (later || isShared(t, cx.at)) list.push_back(publicPath(t));
+  }
   out_.contexts.push_back(std::move(c));
+}
+
+// The classes of what was ever stored in a callable wrapper of the type.
+template <class Do>
+void FunctionSolver::wrappedValues(Str type, const Loc& loc, const Ctx& cx, Do each) {
+  auto it = p_.wrapped.find(type);
+  if (it == p_.wrapped.end()) return;
+  if (it->second.size() > kMaxWrapped) {
+    plain(Eff::Drop, loc, 0, cx);
+    return;
+  }
+  for (Str op : it->second)
+    for (FuncId f : p_.targetsOf(op).bodies)
+      if (p_.functions[f].ownerType) each(p_.functions[f].ownerType);
 }
 
 // Destructors that destroying a value of `type` at `places` runs.
@@ -271,6 +292,10 @@ void FunctionSolver::destroy(PathSet places, Str type, uint32_t call, const Loc&
     if (!deleter.bodies.empty() || deleter.unknown)
       applyAll(deleter, oneOffFrame(call, {paths_.unknown()}, {pointed}, cx.at), call, cx);
     if (!owned.empty()) destroyPointee(owned, t->args[0], call, loc, cx, depth + 1);
+    return;
+  }
+  if (e_.models.isCallableWrapper(cls)) {
+    wrappedValues(t->name, loc, cx, [&](Str value) { destroy({paths_.unknown()}, value, call, loc, cx, depth + 1); });
     return;
   }
   const ClassFact* c = p_.classOfType(type);
@@ -349,6 +374,14 @@ void FunctionSolver::copyUser(const PathSet& from, Str type, uint32_t call, cons
   const ClassFact* c = p_.classOfType(t->name);
   std::string_view cls = p_.text(t->clsName);
   if (e_.models.isCountedPointer(cls) || e_.models.isUniqueOwner(cls)) return;
+  if (lastName(cls) == "any" && e_.models.hasClass(cls)) {
+    plain(Eff::Unknown, loc, t->name, cx);  // whatever is in it
+    return;
+  }
+  if (e_.models.isCallableWrapper(cls)) {
+    wrappedValues(t->name, loc, cx, [&](Str value) { copyUser({paths_.unknown()}, value, call, loc, cx, depth + 1); });
+    return;
+  }
   if (c && !c->inSystemHeader && (c->copyCtor || c->moveCtor)) {
     PathSet fresh{paths_.root(Root::Fresh, kFreshBase + call * 64 + 62)};
     bool body = false;
@@ -437,7 +470,26 @@ void FunctionSolver::constructUser(const ModelEffect& m, uint32_t call, const Ct
   PathSet self{paths_.root(Root::Fresh, kFreshBase + call * 64 + 63)};
   for (Str type : placeTypes(m.place, call)) {
     const ClassFact* cls = p_.classOfType(type);
-    if (!cls || cls->inSystemHeader) continue;
+    if (const TypeFact* t = p_.type(type); t && t->kind == TypeKind::Class && (!cls || cls->inSystemHeader)) {
+      // A thread made in place runs its first argument, later.
+      const std::string& name = p_.text(t->clsName);
+      const FunctionModel* model = e_.models.function(name + "::" + std::string(lastName(name)), false, given.size());
+      uint32_t first = m.invokeArgs.empty() ? 0 : static_cast<uint32_t>(std::max(0, m.invokeArgs[0].arg));
+      for (size_t k = 0; model && k < model->effects.size(); ++k) {
+        const ModelEffect& made = model->effects[k];
+        if (made.kind != EffectKind::Later || made.place.base != ModelPlace::Base::Arg) continue;
+        uint32_t arg = first + static_cast<uint32_t>(std::max(0, made.place.arg));
+        if (arg >= c.args.size()) continue;
+        PathSet object;
+        CallTarget target = callableArg(call, arg, cx.at, object);
+        std::vector<PathSet> rest;
+        for (uint32_t i = arg + 1; i < c.args.size(); ++i) rest.push_back(argObject(call, i, cx.at));
+        for (FuncId b : target.bodies) context(call, b, oneOffFrame(call, object, rest, cx.at), cx, true, target.assumed);
+        plain(Eff::External, c.loc, c.name, cx);
+      }
+      continue;
+    }
+    if (!cls) continue;
     for (Str usr : cls->methods)
       for (FuncId b : p_.targetsOf(usr).bodies) {
         const FunctionFacts& ctor = p_.functions[b];
@@ -649,6 +701,29 @@ void FunctionSolver::recordUnknown(uint32_t call, const Ctx& cx) {
   }
 }
 
+// A lock or guard handed to a function that waits is the one it waits with.
+void FunctionSolver::noteWaits(uint32_t call, Point at) {
+  bool waits = false;
+  for (FuncId t : info(call).targets.bodies)
+    for (const Effect& x : e_.summaries[t].effects) waits |= x.kind == Eff::Wait;
+  if (!waits) return;
+  const Call& c = f_.calls[call];
+  for (uint32_t i = 0; i < c.args.size(); ++i) {
+    if (isLockOperand(c.args[i]))
+      for (PathId l : lockOperand(call, i, at)) out_.waitedLocks.push_back(l);
+    const TypeFact* t = p_.type(c.args[i].type);
+    while (t && (t->kind == TypeKind::Ref || t->kind == TypeKind::Pointer)) t = p_.type(t->pointee);
+    if (!t || !e_.isGuardClass(t->name)) continue;
+    PathSet guards = isRefArg(c.args[i]) ? argObject(call, i, at) : PathSet{};
+    if (guards.empty()) pointees(argSlot(call, i), at, guards);
+    for (PathId g : guards) {
+      for (PathId l : guards_[g].locks) out_.waitedLocks.push_back(l);
+      for (const Acquisition& q : out_.acquisitions)
+        if (q.guard == g) out_.waitedLocks.insert(out_.waitedLocks.end(), q.locks.begin(), q.locks.end());
+    }
+  }
+}
+
 void FunctionSolver::recordCall(uint32_t call, const Ctx& cx) {
   const Call& c = f_.calls[call];
   const CallInfo& ci = info(call);
@@ -692,6 +767,7 @@ void FunctionSolver::recordCall(uint32_t call, const Ctx& cx) {
         applyBody(t, fr, c.loc, cx, {ci.targets.assumed, ci.several(), certain});
         context(call, t, fr, cx, false, ci.targets.assumed);
       }
+      noteWaits(call, cx.at);
       for (const LockAction& a : actions_[call])
         if (a.kind == LockAction::Acquire)
           noteAcquires(a, c.loc, cx);

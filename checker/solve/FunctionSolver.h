@@ -60,6 +60,9 @@ struct CallContext {           // what a callee learns from one call site
   PathId self = kNoPath;
   std::vector<bool> paramShared;
   std::vector<std::vector<PathId>> paramTargets;  // what pointers/references refer to
+  // What pointers and references inside arguments passed by value lead to, as
+  // far as others can see it: by the callee's path (`param 0.out*`).
+  std::map<PathId, std::vector<PathId>> members;
   bool typeMatched = false;
 };
 

@@ -236,6 +236,8 @@ class FunctionSolver {
   void noteAcquire(const AcquireNote& n, const Ctx& cx);
   void noteAcquires(const LockAction& a, const Loc& loc, const Ctx& cx);
   void context(uint32_t call, FuncId callee, const Frame& fr, const Ctx& cx, bool later, bool assumed);
+  template <class Do>
+  void wrappedValues(Str type, const Loc& loc, const Ctx& cx, Do each);
   void destroy(PathSet places, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth = 0);
   void destroyPointee(const PathSet& owned, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth);
   void allocateUser(Str type, uint32_t call, const Ctx& cx);
@@ -247,6 +249,7 @@ class FunctionSolver {
   void copyArguments(uint32_t call, const Ctx& cx);
   void recordPolicy(uint32_t call, const CallInfo& ci, const Ctx& cx);
   void recordUnknown(uint32_t call, const Ctx& cx);
+  void noteWaits(uint32_t call, Point at);
   void recordCall(uint32_t call, const Ctx& cx);
   void recordPass();
 

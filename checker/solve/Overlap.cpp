@@ -163,9 +163,17 @@ std::vector<PathId> Solution::publicPlaces(FuncId func, PathId path, bool* calle
       if (callersMemory && derefs == 1) *callersMemory = true;
       return {path};
     }
-    if (!x.paramShared[r.index] && derefs <= 1) return {};
     PathId pointee = paths.deref(paths.base(path));
-    if (!paths.hasPrefix(path, pointee)) return {path};
+    if (!paths.hasPrefix(path, pointee)) {
+      // Through a pointer inside a parameter passed by value.
+      PathId first = paths.firstDeref(path);
+      auto known = x.members.find(paths.withoutIndexes(first));
+      if (!first || known == x.members.end()) return {path};
+      std::vector<PathId> out;
+      for (PathId t : known->second) out.push_back(paths.replacePrefix(path, first, t));
+      return out;
+    }
+    if (!x.paramShared[r.index] && derefs <= 1) return {};
     std::vector<PathId> out;
     for (PathId t : x.paramTargets[r.index]) out.push_back(paths.replacePrefix(path, pointee, t));
     if (out.empty()) out.push_back(path);

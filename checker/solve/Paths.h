@@ -104,6 +104,13 @@ class PathTable {
     PathId parent = replacePrefix(n.parent, from, to);
     return step(parent, n.kind, n.entity);
   }
+  // The initial part up to and with the first Deref; kNoPath without one.
+  PathId firstDeref(PathId p) const {
+    PathId found = kNoPath;
+    for (; nodes_[p].kind != StepKind::Root; p = nodes_[p].parent)
+      if (nodes_[p].kind == StepKind::Deref) found = p;
+    return found;
+  }
   // How many pointers the path follows.
   int derefs(PathId p) const {
     int n = 0;

@@ -67,7 +67,8 @@ void Solution::addRow(FuncId site, const LocalEffect& e, PathId place, bool call
   r.bump = e.bump;
   r.shallow = e.shallow;
   const PathNode& origin = engine.paths.rootOf(e.path);
-  r.orphan = !x.hasCallers && !fn.isMain && (origin.root == Root::This || origin.root == Root::Param);
+  // (A lambda runs wherever the function around it hands it to.)
+  r.orphan = !x.hasCallers && !fn.isMain && !fn.isLambda && (origin.root == Root::This || origin.root == Root::Param);
   if (r.orphan) r.owner = program.classOfType(fn.ownerType);
   // What is freed is nobody else's: no conflict by itself.
   r.init = e.init || e.kind == Eff::Free || dropsReference(e.func, r.path) ||
@@ -279,6 +280,7 @@ void Solution::collectSections() {
         l.barred = "the configuration says never to suggest it";
   }
   for (Section& s : sections) judge(s);
+  for (Section& s : sections) judgeSnapshot(s);
 }
 
 }  // namespace locktidy

@@ -42,6 +42,7 @@ struct Context {
   bool thisShared = true;
   std::vector<bool> paramShared;
   std::vector<std::vector<PathId>> paramTargets;
+  std::map<PathId, std::vector<PathId>> members;  // as CallContext::members, over all calls
   // Surely held on entry; other owners' locks have Unknown roots. The second is
   // the same without the calls on objects nobody else can see yet or any more.
   std::vector<HeldLock> entryHeld, entryHeldShared;
@@ -67,6 +68,10 @@ struct Verdict {
   std::string unblock;             // what would help, if known
   std::vector<Decider> deciders;   // what blocks, or the guarded reads
   std::vector<std::string> assumptions;
+  // What it reads that others can see, and what it changes; `compound`: in
+  // several steps, or deciding by the result of one.
+  std::vector<std::pair<PathId, Str>> readPlaces, changedPlaces;
+  bool compound = false;
   size_t reads = 0, calls = 0;
   int cost = 0;                    // T0..T3
   bool proved() const { return reading == Reading::ReadOnly; }
@@ -151,6 +156,7 @@ class Solution {
   void lockOrder();
   std::string missingMember(const ClassFact& c) const;
   void judge(Section& s);
+  void judgeSnapshot(Section& s);
   struct Site {                             // one call, seen from the callee
     FuncId caller;
     const CallContext* c;

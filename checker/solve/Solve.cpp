@@ -1,8 +1,9 @@
 // Bottom-up over the call graph, then top-down.
 //
 // Bottom-up: strongly connected components of the call graph, callees first
-// (Tarjan). A component is solved again until its summaries stop changing; one
-// that still moves after kRounds has unknown effects.
+// (Tarjan). A component is solved again until its summaries stop changing (from
+// some round on they only grow); one that still moves after kRounds has unknown
+// effects.
 //
 // Top-down: what callers tell a function (Solution.h, Context). Locks on entry
 // are an intersection, so they start from "all" and shrink; sharing is a
@@ -10,6 +11,9 @@
 
 #include <algorithm>
 #include <bitset>
+#include <functional>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "checker/solve/Solution.h"
@@ -18,6 +22,7 @@ namespace locktidy {
 namespace {
 
 constexpr int kRounds = 30;
+constexpr int kFreeRounds = 6;  // from then on summaries only grow
 constexpr size_t kMaxParamTargets = 16;  // more: Unknown
 
 // The order in which effects were found, and the chains that lead to them, do
@@ -44,6 +49,46 @@ bool sameSummary(const Summary& a, const Summary& b) {
     return out;
   };
   return effects(a) == effects(b);
+}
+
+// Adds to `now` what `before` said and `now` does not: the limits on targets
+// make solving jump between answers, and in a cycle that may go on for ever.
+void keepOld(Summary& now, const Summary& before) {
+  auto key = [](const Effect& x) { return std::make_tuple(x.kind, x.path, x.inner, x.via, x.init, x.shallow); };
+  std::map<decltype(key(Effect())), size_t> have;
+  for (size_t i = 0; i < now.effects.size(); ++i) have.emplace(key(now.effects[i]), i);
+  for (const Effect& old : before.effects) {
+    auto [it, fresh] = have.emplace(key(old), now.effects.size());
+    if (fresh) {
+      now.effects.push_back(old);
+      continue;
+    }
+    Effect& x = now.effects[it->second];
+    x.multiple |= old.multiple;
+    x.resultUsed |= old.resultUsed;
+    x.assumed &= old.assumed;
+    x.bump &= old.bump;
+    x.maybe &= old.maybe;
+    x.placed &= old.placed;
+    if (x.needs != old.needs) x.needs = kNoPath;
+  }
+  std::set<Link> links(now.links.begin(), now.links.end());
+  links.insert(before.links.begin(), before.links.end());
+  now.links.assign(links.begin(), links.end());
+  std::set<std::tuple<PathId, Mode, bool, PathId>> notes;
+  for (const AcquireNote& n : now.acquires) notes.emplace(n.path, n.mode, n.weak, n.needs);
+  for (const AcquireNote& n : before.acquires)
+    if (notes.emplace(n.path, n.mode, n.weak, n.needs).second) now.acquires.push_back(n);
+  std::map<std::tuple<PathId, Mode, bool>, bool> acquired;
+  for (const Summary* s : {static_cast<const Summary*>(&now), &before})
+    for (const LockDelta& d : s->acquired) {
+      auto [it, fresh] = acquired.emplace(std::make_tuple(d.path, d.mode, d.isTry), d.must);
+      it->second = it->second && d.must;
+    }
+  now.acquired.clear();
+  for (const auto& [k, must] : acquired) now.acquired.push_back({std::get<0>(k), std::get<1>(k), must, std::get<2>(k)});
+  std::sort(now.acquired.begin(), now.acquired.end());
+  now.truncated |= before.truncated;
 }
 
 }  // namespace
@@ -158,6 +203,7 @@ void Solution::solveBottomUp() {
           // A callee in the cycle never releases for its caller: a May must
           // not be taken away by something that is not yet proved.
           engine.summaries[f].released.clear();
+          if (round >= kFreeRounds) keepOld(engine.summaries[f], before);
         }
         settled &= sameSummary(before, engine.summaries[f]);
       }
@@ -165,6 +211,9 @@ void Solution::solveBottomUp() {
     if (cycle && !settled)
       for (FuncId f : component) results[f].summary.effects.push_back(unknownEffect(f));
     for (FuncId f : component) {
+      std::vector<LockDelta> released = results[f].summary.released;
+      if (cycle && settled) results[f].summary = engine.summaries[f];
+      results[f].summary.released = std::move(released);
       engine.summaries[f] = results[f].summary;
       component_[f] = static_cast<uint32_t>(&component - components.data());
       order_.push_back(f);
@@ -186,8 +235,14 @@ bool Solution::rootShared(FuncId caller, PathId p) const {
   const PathNode& r = paths.rootOf(p);
   const Context& x = contexts[caller];
   if (r.root == Root::This) return paths.derefs(p) > 0 || x.thisShared;
-  if (r.root == Root::Param && r.index < x.paramShared.size())
+  if (r.root == Root::Param && r.index < x.paramShared.size()) {
+    PathId first = paths.firstDeref(p);
+    if (first && paths.at(paths.at(first).parent).kind != StepKind::Root) {
+      auto it = x.members.find(first);
+      return it == x.members.end() || !it->second.empty();
+    }
     return paths.derefs(p) > 1 || x.paramShared[r.index];
+  }
   return true;
 }
 
@@ -230,6 +285,17 @@ void Solution::solveContexts() {
         const CallContext& c = *site.c;
         bool self = c.selfShared && (c.later || c.self == kNoPath || rootShared(site.caller, c.self));
         if (self && !x.thisShared) x.thisShared = changed = true;
+        for (const auto& [path, targets] : c.members) {
+          std::vector<PathId>& into = x.members[path];
+          for (PathId t : targets) {
+            if (!c.later && !rootShared(site.caller, t)) continue;
+            if (paths.rootOf(t).root == Root::This) t = paths.replacePrefix(t, paths.base(t), paths.unknown());
+            t = paths.withoutIndexes(t);
+            if (into.size() >= kMaxParamTargets || std::find(into.begin(), into.end(), t) != into.end()) continue;
+            into.push_back(into.size() + 1 < kMaxParamTargets ? t : paths.unknown());
+            changed = true;
+          }
+        }
         for (size_t i = 0; i < c.paramShared.size() && i < x.paramShared.size(); ++i) {
           if (!c.paramShared[i]) continue;
           bool any = c.later || c.paramTargets[i].empty();
@@ -398,6 +464,17 @@ void Solution::solveEntryHeld() {
 // Thread roots. Bit 0: main. Functions nobody calls are called by whoever
 // links against them: any thread.
 void Solution::solveThreads() {
+  // Functions that may run more than once in one run of the program.
+  std::vector<int> known(program.functions.size(), 0);  // 1: being decided, 2: once, 3: more
+  std::function<bool(FuncId)> repeats = [&](FuncId f) {
+    if (known[f]) return known[f] != 2;  // recursion: more than once
+    known[f] = 1;
+    size_t calls = 0;
+    bool more = !contexts[f].hasCallers && !program.functions[f].isMain;
+    for (const Site& site : callers_[f]) more = more || ++calls > 1 || site.c->inLoop || repeats(site.caller);
+    known[f] = more ? 3 : 2;
+    return more;
+  };
   uint32_t nextRoot = 1;
   for (FuncId f = 0; f < program.functions.size(); ++f) {
     const FunctionFacts& fn = program.functions[f];
@@ -409,7 +486,7 @@ void Solution::solveThreads() {
     for (const Site& site : callers_[f])
       if (site.c->later) {
         ++later;
-        loop |= site.c->inLoop;
+        loop |= site.c->inLoop || repeats(site.caller);
       }
     if (later) {
       uint32_t bit = nextRoot < 63 ? nextRoot++ : 63;

@@ -175,6 +175,8 @@ class Judge {
     for (PathId p : places) {
       if (e.kind == Eff::AtomicWrite) {
         if (Str field = paths_.lastField(p); field && e_.isRefCount(field)) continue;
+        v_.compound |= e.resultUsed;
+        v_.changedPlaces.emplace_back(p, e.type);
         atomicWrites_.insert(paths_.withoutIndexes(p));
         atomics_ += e.multiple ? 2 : 1;
         if (e.resultUsed)
@@ -183,11 +185,14 @@ class Judge {
         continue;
       }
       if (Str inner = innerLock(p, e)) {
+        v_.changedPlaces.emplace_back(p, e.type);
         innerLocks_.insert(inner);
         repeated_ |= e.multiple;
         continue;
       }
       if (s_.dropsReference(e.func, p)) continue;
+      v_.changedPlaces.emplace_back(p, e.type);
+      plainWrites_ += e.multiple ? 2 : 1;
       if (!written_.insert({p, e.type}).second) continue;
       block(Reading::Writing, "write", e, "write",
             "`" + e_.describe(p) + "` is written" + (e.via ? " by `" + p_.text(e.via) + "`" : std::string()));
@@ -221,6 +226,7 @@ class Judge {
       for (const AcquireNote& n : q_.nested) taken += innerLocks_.count(e_.lockClass(n.path));
       synchronised_ += std::max({taken, innerLocks_.size(), repeated_ ? size_t{2} : size_t{0}});
     }
+    v_.compound |= atomics_ + synchronised_ + plainWrites_ >= 2;
     if (atomics_ + synchronised_ >= 2)
       stop(Reading::Writing, "order of synchronised effects",
            "makes several synchronised changes, whose order may matter");
@@ -246,6 +252,7 @@ class Judge {
     for (const auto& [place, e] : reads_) {
       if (!seen.insert({place, e->shallow}).second) continue;
       ++v_.reads;
+      v_.readPlaces.emplace_back(place, e->type);
       guarded |= conflict(place, *e);
     }
     if (!guarded) stop(Reading::Undecided, "nothing guarded is read", "reads nothing that the lock guards");
@@ -401,10 +408,29 @@ class Judge {
   std::set<std::pair<PathId, Str>> written_;
   std::set<PathId> atomicReads_, atomicWrites_;
   std::set<Str> innerLocks_;
-  size_t calls_ = 0, synchronised_ = 0, atomics_ = 0;
+  size_t calls_ = 0, synchronised_ = 0, atomics_ = 0, plainWrites_ = 0;
   size_t blocks_ = 0, bumps_ = 0;  // reasons against, and counter steps among them
   bool repeated_ = false, asksLock_ = false;
 };
+
+// A section that is to be shared reads a consistent state only if no other
+// section on the shared side changes that state step by step.
+void Solution::judgeSnapshot(Section& s) {
+  if (s.mode != Mode::Exclusive || !s.verdict.proved() || !s.lock) return;
+  for (uint32_t i : locks.at(s.lock).sections) {
+    const Section& other = sections[i];
+    if (other.mode != Mode::Shared || !other.verdict.compound) continue;
+    for (const auto& [changed, type] : other.verdict.changedPlaces)
+      for (const auto& [place, placeType] : s.verdict.readPlaces) {
+        if (!mayOverlap(place, placeType, changed, type)) continue;
+        s.verdict.reading = Reading::Undecided;
+        s.verdict.category = "a snapshot of several changes";
+        s.verdict.reason = "`" + engine.describe(place) + "`, which it reads, is changed step by step by `" +
+                           program.title(other.func) + "` under the shared lock";
+        return;
+      }
+  }
+}
 
 void Solution::judge(Section& s) { Judge(*this, s).run(); }
 

@@ -44,6 +44,17 @@ bool isAccess(const Solution& s, const Row& row, const LocalEffect& e, const Sec
 bool isState(const Solution& s, PathId p, const LocalEffect& e, const Section& x) {
   bool elsewhere = annotated(s, p, x.lock);
   bool sure = elsewhere;
+  // It must hang off an object that has such a lock, somewhere where the lock
+  // is held: a caller's own memory that is handed in twice does not.
+  const ClassFact* owner = s.program.fieldOwner(x.lock);
+  bool connected = elsewhere || !owner;
+  auto inOwner = [&](PathId path) {
+    for (; s.engine.paths.at(path).kind != StepKind::Root; path = s.engine.paths.at(path).parent)
+      if (s.engine.paths.at(path).kind == StepKind::Field && s.program.fieldOwner(s.engine.paths.at(path).entity) == owner)
+        return true;
+    return false;
+  };
+  connected = connected || inOwner(p);
   const Acquisition& q = s.acquisition(x);
   for (uint32_t id : s.overlapping(p, e.type)) {
     const Row& row = s.rows[id];
@@ -54,6 +65,7 @@ bool isState(const Solution& s, PathId p, const LocalEffect& e, const Section& x
       if (!sure) return false;                 // another discipline than this lock
       continue;
     }
+    connected = connected || inOwner(row.path);
     if (here) continue;
     // Another section, of another function or of the same one.
     bool inside = false;
@@ -64,7 +76,7 @@ bool isState(const Solution& s, PathId p, const LocalEffect& e, const Section& x
       }
     elsewhere |= !inside;
   }
-  return elsewhere;
+  return elsewhere && connected;
 }
 
 // A common exclusive lock at every access to the place that the shared lock
@@ -76,7 +88,8 @@ bool commonLock(const Solution& s, PathId p, const LocalEffect& e, Str lock) {
     bool all = true;
     for (uint32_t id : s.overlapping(p, e.type)) {
       const Row& row = s.rows[id];
-      all &= row.init || s.holds(row.held, m, Mode::Exclusive) || s.holds(row.held, lock, Mode::Exclusive);
+      all &= row.init || s.holds(row.held, m, row.writes() ? Mode::Exclusive : Mode::Shared) ||
+             s.holds(row.held, lock, Mode::Exclusive);
     }
     if (all) return true;
   }
