@@ -96,7 +96,7 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
   };
   bool loop = inLoop(cx.at.block);
   // The object whose absence would make this call, and all it does, impossible.
-  PathId object = fr.self.size() == 1 && mayBeAbsent(fr.self.front()) ? fr.self.front() : kNoPath;
+  PathId object = fr.self.size() == 1 && paths_.mayBeAbsent(fr.self.front()) ? fr.self.front() : kNoPath;
   // False: the pointer it depends on is null here.
   auto needed = [&](PathId needs, PathId& here) {
     here = object;
@@ -106,13 +106,22 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
     for (PathId part = needs;; part = paths_.at(part).parent) {
       const PathSet& m = mapped(part);
       // Of two, the one behind more pointers: the other is likelier to be there.
-      if (m.size() == 1 && mayBeAbsent(m.front())) {
+      if (m.size() == 1 && paths_.mayBeAbsent(m.front())) {
         if (!here || paths_.derefs(m.front()) >= paths_.derefs(here)) here = m.front();
         return true;
       }
       if (paths_.at(part).kind == StepKind::Root) return true;
     }
   };
+  if (e_.solving.count(callee)) {
+    PathId needs = object;
+    if (!s.entersCycle || needed(s.cycleNeeds, needs)) {
+      Summary& own = out_.summary;
+      if (needs) needs = paths_.withoutIndexes(needs);
+      own.cycleNeeds = own.entersCycle ? paths_.bothNeed(own.cycleNeeds, needs) : needs;
+      own.entersCycle = true;
+    }
+  }
   std::vector<Effect> effects = s.effects;  // a recursive callee may be us
   for (const Effect& x : effects) {
     bool pathless = isPathless(x.kind);
@@ -182,9 +191,13 @@ void FunctionSolver::noteAcquire(const AcquireNote& n, const Ctx& cx) {
   // Too many places: from here on only which locks, not whose.
   AcquireNote m = n;
   Str lock = e_.lockClass(n.path);
-  m.needs = kNoPath;
   m.path = paths_.at(n.path).kind == StepKind::Root ? n.path : lock ? paths_.field(paths_.unknown(), lock) : paths_.unknown();
-  if (!known(m)) out_.summary.acquires.push_back(m);
+  for (AcquireNote& have : out_.summary.acquires)
+    if (have.path == m.path && have.mode == m.mode && have.weak <= m.weak) {
+      have.needs = paths_.bothNeed(have.needs, m.needs);
+      return;
+    }
+  out_.summary.acquires.push_back(m);
 }
 
 // The locks that an operation written here takes.

@@ -226,11 +226,6 @@ class FunctionSolver {
     bool certain = false;  // surely this one: counts for the lock order
     bool repeated = false; // more than once
   };
-  // An object that callers may know not to exist (a null pointer leads to it).
-  bool mayBeAbsent(PathId p) const {
-    const PathNode& r = paths_.rootOf(p);
-    return r.root == Root::This || (r.root == Root::Param && containsDeref(p));
-  }
   void applyBody(FuncId callee, const Frame& fr, const Loc& loc, const Ctx& cx, Surety how);
   void applyAll(const CallTarget& t, const Frame& fr, uint32_t call, const Ctx& cx, bool repeated = false);
   void noteAcquire(const AcquireNote& n, const Ctx& cx);

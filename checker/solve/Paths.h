@@ -97,6 +97,16 @@ class PathTable {
     }
     return a;
   }
+  // An object that callers may know not to exist (a null pointer leads to it).
+  bool mayBeAbsent(PathId p) const {
+    const PathNode& r = rootOf(p);
+    return r.root == Root::This || (r.root == Root::Param && derefs(p) > 0);
+  }
+  // What needs one such object or the other needs this one.
+  PathId bothNeed(PathId a, PathId b) const {
+    PathId both = a == b ? a : a && b ? commonPrefix(a, b) : kNoPath;
+    return both && mayBeAbsent(both) ? both : kNoPath;
+  }
   // `p` with its initial part `from` replaced by `to`. Precondition: hasPrefix.
   PathId replacePrefix(PathId p, PathId from, PathId to) {
     if (p == from) return to;

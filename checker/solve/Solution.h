@@ -68,7 +68,7 @@ struct Verdict {
   std::string unblock;             // what would help, if known
   std::vector<Decider> deciders;   // what blocks, or the guarded reads
   std::vector<std::string> assumptions;
-  // What it reads that others can see, and what it changes; `compound`: in
+  // What it reads of the lock's owner, and what it changes; `compound`: in
   // several steps, or deciding by the result of one.
   std::vector<std::pair<PathId, Str>> readPlaces, changedPlaces;
   bool compound = false;

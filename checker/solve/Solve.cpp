@@ -21,14 +21,15 @@
 namespace locktidy {
 namespace {
 
-constexpr int kRounds = 30;
+constexpr int kRounds = 20;
 constexpr int kFreeRounds = 6;  // from then on summaries only grow
 constexpr size_t kMaxParamTargets = 16;  // more: Unknown
 
 // The order in which effects were found, and the chains that lead to them, do
 // not count. Of a summary that was cut, what it says beside "anything" may vary.
 bool sameSummary(const Summary& a, const Summary& b) {
-  if (a.solved != b.solved || a.truncated != b.truncated || a.links != b.links || a.acquired != b.acquired ||
+  if (a.solved != b.solved || a.truncated != b.truncated || a.entersCycle != b.entersCycle || a.cycleNeeds != b.cycleNeeds ||
+      a.links != b.links || a.acquired != b.acquired ||
       a.released != b.released)
     return false;
   auto notes = [](const Summary& s) {
@@ -53,7 +54,7 @@ bool sameSummary(const Summary& a, const Summary& b) {
 
 // Adds to `now` what `before` said and `now` does not: the limits on targets
 // make solving jump between answers, and in a cycle that may go on for ever.
-void keepOld(Summary& now, const Summary& before) {
+void keepOld(Summary& now, const Summary& before, const PathTable& paths) {
   auto key = [](const Effect& x) { return std::make_tuple(x.kind, x.path, x.inner, x.via, x.init, x.shallow); };
   std::map<decltype(key(Effect())), size_t> have;
   for (size_t i = 0; i < now.effects.size(); ++i) have.emplace(key(now.effects[i]), i);
@@ -70,7 +71,7 @@ void keepOld(Summary& now, const Summary& before) {
     x.bump &= old.bump;
     x.maybe &= old.maybe;
     x.placed &= old.placed;
-    if (x.needs != old.needs) x.needs = kNoPath;
+    x.needs = paths.bothNeed(x.needs, old.needs);
   }
   std::set<Link> links(now.links.begin(), now.links.end());
   links.insert(before.links.begin(), before.links.end());
@@ -203,13 +204,14 @@ void Solution::solveBottomUp() {
           // A callee in the cycle never releases for its caller: a May must
           // not be taken away by something that is not yet proved.
           engine.summaries[f].released.clear();
-          if (round >= kFreeRounds) keepOld(engine.summaries[f], before);
+          if (round >= kFreeRounds) keepOld(engine.summaries[f], before, engine.paths);
         }
         settled &= sameSummary(before, engine.summaries[f]);
       }
     }
     if (cycle && !settled)
-      for (FuncId f : component) results[f].summary.effects.push_back(unknownEffect(f));
+      for (FuncId f : component)
+        if (results[f].summary.entersCycle) results[f].summary.effects.push_back(unknownEffect(f));
     for (FuncId f : component) {
       std::vector<LockDelta> released = results[f].summary.released;
       if (cycle && settled) results[f].summary = engine.summaries[f];
@@ -227,6 +229,7 @@ Effect Solution::unknownEffect(FuncId f) const {
   u.path = engine.paths.unknown();
   u.func = f;
   u.loc = program.functions[f].loc;
+  u.needs = results[f].summary.cycleNeeds;
   return u;
 }
 

@@ -166,11 +166,6 @@ void FunctionSolver::summarise() {
 
   // Effects: once per kind, place and inner locks.
   std::map<std::tuple<Eff, PathId, std::vector<HeldLock>, bool, bool, Str>, size_t> seen;
-  // What two effects both need.
-  auto bothNeed = [&](PathId a, PathId b) {
-    PathId both = a == b ? a : a && b ? paths_.commonPrefix(a, b) : kNoPath;
-    return both && mayBeAbsent(both) ? both : kNoPath;
-  };
   Effect rest = make(Eff::Unknown, paths_.unknown(), f_.loc);  // for what cannot be kept
   auto publish = [&](const LocalEffect& l) {
     const PathNode& r = paths_.rootOf(l.path);
@@ -188,13 +183,13 @@ void FunctionSolver::summarise() {
       if (s.effects.size() < kMaxEffects) {
         s.effects.push_back(std::move(x));
       } else {
-        rest.needs = s.truncated ? bothNeed(rest.needs, x.needs) : x.needs;
+        rest.needs = s.truncated ? paths_.bothNeed(rest.needs, x.needs) : x.needs;
         s.truncated = true;
       }
       return;
     }
     if (it->second >= kMaxEffects) {
-      rest.needs = bothNeed(rest.needs, x.needs);
+      rest.needs = paths_.bothNeed(rest.needs, x.needs);
       return;
     }
     Effect& have = s.effects[it->second];
@@ -204,7 +199,7 @@ void FunctionSolver::summarise() {
     have.bump &= x.bump;
     have.maybe &= x.maybe;
     have.placed &= x.placed;
-    have.needs = bothNeed(have.needs, x.needs);
+    have.needs = paths_.bothNeed(have.needs, x.needs);
   };
   for (const LocalEffect& l : out_.effects) publish(l);
   if (!out_.incomplete.empty()) s.effects.push_back(make(Eff::Unknown, paths_.unknown(), f_.loc));

@@ -118,6 +118,10 @@ struct Summary {
   std::vector<LockDelta> acquired;   // held at exit, not at entry
   std::vector<LockDelta> released;   // held at entry by the caller, not at exit
   std::vector<AcquireNote> acquires;
+  // While a cycle of calls is solved: what every call on into the cycle needs
+  // (as Effect::needs), for the effects that are not known yet.
+  bool entersCycle = false;
+  PathId cycleNeeds = kNoPath;
   bool truncated = false;            // `effects` does not hold all (then one is Unknown)
   bool solved = false;
   int cost = 0;                      // 0..3: T0..T3 of what runs inside

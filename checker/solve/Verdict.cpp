@@ -252,7 +252,6 @@ class Judge {
     for (const auto& [place, e] : reads_) {
       if (!seen.insert({place, e->shallow}).second) continue;
       ++v_.reads;
-      v_.readPlaces.emplace_back(place, e->type);
       guarded |= conflict(place, *e);
     }
     if (!guarded) stop(Reading::Undecided, "nothing guarded is read", "reads nothing that the lock guards");
@@ -267,6 +266,7 @@ class Judge {
   bool conflict(PathId place, const LocalEffect& e) {
     std::vector<HeldLock> held = s_.heldAt(e, x_.func);
     const bool owned = s_.ownedByLockOwner(e.path, q_.lock);
+    if (owned) v_.readPlaces.emplace_back(place, e.type);
     const Row* unlockedRead = nullptr;
     bool writtenUnderLock = false;
     for (uint32_t id : s_.overlapping(place, e.type, e.shallow)) {
