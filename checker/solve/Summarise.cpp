@@ -201,7 +201,11 @@ void FunctionSolver::summarise() {
     have.placed &= x.placed;
     have.needs = paths_.bothNeed(have.needs, x.needs);
   };
-  for (const LocalEffect& l : out_.effects) publish(l);
+  // What is written here first: what cannot be kept then comes from calls, and
+  // still says which object they need.
+  for (bool direct : {true, false})
+    for (const LocalEffect& l : out_.effects)
+      if (l.direct == direct) publish(l);
   if (!out_.incomplete.empty()) s.effects.push_back(make(Eff::Unknown, paths_.unknown(), f_.loc));
   // More than can be kept: say so rather than forget.
   if (s.truncated) s.effects.push_back(rest);
