@@ -259,17 +259,17 @@ CallTarget Program::overridersOf(Str usr, bool openWorld) const {
 
 CallTarget Program::bySignature(Str signature) const {
   constexpr size_t kMaxTargets = 8;
+  auto it = takenBySignature.find(signature);
+  if (it == takenBySignature.end() || it->second.size() > kMaxTargets) return {{}, true, true, {}};
+  return anyOf(it->second);
+}
+
+CallTarget Program::anyOf(const std::vector<Str>& usrs) const {
   CallTarget out;
   out.assumed = true;
-  auto it = takenBySignature.find(signature);
-  if (it == takenBySignature.end() || it->second.size() > kMaxTargets) {
-    out.unknown = true;
-    return out;
-  }
-  for (Str usr : it->second) {
-    CallTarget one = targetsOf(usr);
-    out.bodies.insert(out.bodies.end(), one.bodies.begin(), one.bodies.end());
-    out.unknown |= one.unknown;
+  for (Str usr : usrs) {
+    if (usr) out.join(targetsOf(usr));
+    else out.unknown = true;
   }
   return out;
 }

@@ -28,6 +28,11 @@ struct CallTarget {
   bool unknown = false;         // something without a visible body may run too
   bool assumed = false;         // matched by type only: an assumption
   std::vector<Str> noBody;      // USRs of declared targets without a body
+  // Either this one or the other may run.
+  void join(const CallTarget& o) {
+    bodies.insert(bodies.end(), o.bodies.begin(), o.bodies.end());
+    unknown |= o.unknown;
+  }
 };
 
 struct Program {
@@ -103,6 +108,8 @@ struct Program {
   CallTarget targetsOf(Str usr) const;                       // direct
   CallTarget overridersOf(Str usr, bool openWorld) const;    // virtual
   CallTarget bySignature(Str signature) const;               // indirect
+  // Any of the functions (0: one that could not be told), by their type only.
+  CallTarget anyOf(const std::vector<Str>& usrs) const;
   // Whatever the kind of call. Calls of callable wrappers: `wrapped`.
   CallTarget targetsOfCall(const Call& call, bool openWorld) const;
 };

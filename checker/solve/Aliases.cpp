@@ -299,7 +299,6 @@ void FunctionSolver::aliasCall(uint32_t call, Point at) {
   for (uint32_t i = 0; i < c.args.size(); ++i) defineValue(argSlot(call, i), c.args[i].value, at, true);
   const CallInfo& ci = info(call);
   switch (ci.cls) {
-    case CallClass::Nothing:
     case CallClass::CondVar: return;
     case CallClass::Lock: return;
     case CallClass::Guard: {

@@ -62,12 +62,7 @@ const CallInfo& FunctionSolver::info(uint32_t call) {
       auto it = p_.wrapped.find(c.selfType);
       i.cls = CallClass::Unknown;
       if (it != p_.wrapped.end() && it->second.size() <= kMaxWrapped) {
-        i.targets.assumed = true;
-        for (Str usr : it->second) {
-          CallTarget one = usr ? p_.targetsOf(usr) : CallTarget{{}, true, false, {}};
-          i.targets.bodies.insert(i.targets.bodies.end(), one.bodies.begin(), one.bodies.end());
-          i.targets.unknown |= one.unknown;
-        }
+        i.targets = p_.anyOf(it->second);
         if (!i.targets.bodies.empty() || !i.targets.unknown) i.cls = CallClass::Bodies;
       }
       return i;
@@ -203,14 +198,8 @@ CallTarget FunctionSolver::callableArg(uint32_t call, uint32_t arg, Point at, Pa
         t.unknown = true;
         return t;
       }
-      t.assumed = true;
       self = {paths_.unknown()};
-      for (Str usr : it->second) {
-        CallTarget one = usr ? p_.targetsOf(usr) : CallTarget{{}, true, false, {}};
-        t.bodies.insert(t.bodies.end(), one.bodies.begin(), one.bodies.end());
-        t.unknown |= one.unknown;
-      }
-      return t;
+      return p_.anyOf(it->second);
     }
     if (Str op = p_.callOperator(type->name)) return p_.targetsOf(op);
     if (e_.models.hasClass(cls) || e_.models.policy(cls) != Policy::Unknown) return t;  // std::less: nothing of ours

@@ -166,7 +166,7 @@ void FunctionSolver::applyAll(const CallTarget& t, const Frame& fr, uint32_t cal
   if (t.assumed) plain(Eff::Assumption, c.loc, c.name, cx);
   for (FuncId b : t.bodies) {
     applyBody(b, fr, c.loc, cx, {.assumed = t.assumed, .maybe = t.assumed || t.bodies.size() > 1, .repeated = repeated});
-    context(call, b, fr, cx, false, t.assumed);
+    context(call, b, fr, cx, false);
   }
   if (t.unknown) plain(Eff::Unknown, c.loc, c.name, cx);
 }
@@ -212,12 +212,11 @@ void FunctionSolver::noteAcquires(const LockAction& a, const Loc& loc, const Ctx
   }
 }
 
-void FunctionSolver::context(uint32_t call, FuncId callee, const Frame& fr, const Ctx& cx, bool later, bool assumed) {
+void FunctionSolver::context(uint32_t call, FuncId callee, const Frame& fr, const Ctx& cx, bool later) {
   CallContext c;
   c.call = call;
   c.callee = callee;
   c.later = later;
-  c.typeMatched = assumed;
   c.inLoop = inLoop(cx.at.block);
   if (!later)
     for (const HeldLock& h : cx.held) c.held.push_back(h);
@@ -295,11 +294,7 @@ void FunctionSolver::destroy(PathSet places, Str type, uint32_t call, const Loc&
       else if (const TypeFact* d = p_.type(t->args[1]); d && d->kind == TypeKind::Pointer) deleter = p_.bySignature(d->pointee);
     }
     if (auto made = p_.deleters.find(t->name); made != p_.deleters.end())
-      for (Str op : made->second) {
-        CallTarget one = op ? p_.targetsOf(op) : CallTarget{{}, true, true, {}};
-        deleter.bodies.insert(deleter.bodies.end(), one.bodies.begin(), one.bodies.end());
-        deleter.unknown |= one.unknown;
-      }
+      deleter.join(p_.anyOf(made->second));
     // The deleter of a counted pointer runs even if it counts for null.
     if (owned.empty() && e_.models.isUniqueOwner(cls)) return;
     if (!deleter.bodies.empty() || deleter.unknown)
@@ -330,7 +325,7 @@ void FunctionSolver::destroy(PathSet places, Str type, uint32_t call, const Loc&
       fr.self = places;
       for (FuncId b : target.bodies) {
         applyBody(b, fr, loc, cx, {.maybe = depth > 0});
-        context(call, b, fr, cx, false, false);
+        context(call, b, fr, cx, false);
       }
       return;
     }
@@ -452,7 +447,7 @@ void FunctionSolver::compareUser(const PathSet& places, const PathSet& self, Str
     for (FuncId b : bodies) {
       Frame fr = oneOffFrame(call, object, args, cx.at);
       applyBody(b, fr, f_.calls[call].loc, cx, {.maybe = true});
-      context(call, b, fr, cx, false, false);
+      context(call, b, fr, cx, false);
     }
   };
   run(ops.members, places, {places});
@@ -497,7 +492,7 @@ void FunctionSolver::constructUser(const ModelEffect& m, uint32_t call, const Ct
         CallTarget target = callableArg(call, arg, cx.at, object);
         std::vector<PathSet> rest;
         for (uint32_t i = arg + 1; i < c.args.size(); ++i) rest.push_back(argObject(call, i, cx.at));
-        for (FuncId b : target.bodies) context(call, b, oneOffFrame(call, object, rest, cx.at), cx, true, target.assumed);
+        for (FuncId b : target.bodies) context(call, b, oneOffFrame(call, object, rest, cx.at), cx, true);
         plain(Eff::External, c.loc, c.name, cx);
       }
       continue;
@@ -509,7 +504,7 @@ void FunctionSolver::constructUser(const ModelEffect& m, uint32_t call, const Ct
         if (!ctor.isCtor || ctor.params.size() != given.size() || ctor.opaque) continue;
         Frame fr = oneOffFrame(call, self, given, cx.at);
         applyBody(b, fr, c.loc, cx, {.maybe = true});
-        context(call, b, fr, cx, false, false);
+        context(call, b, fr, cx, false);
       }
   }
 }
@@ -565,7 +560,7 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
         for (uint32_t i = 0; i < c.args.size(); ++i)
           if (static_cast<int>(i) > m.place.arg) given.push_back(argObject(call, i, cx.at));
         Frame fr = oneOffFrame(call, self, given, cx.at);
-        for (FuncId b : t.bodies) context(call, b, fr, cx, true, t.assumed);
+        for (FuncId b : t.bodies) context(call, b, fr, cx, true);
         if (m.kind == EffectKind::Later) plain(Eff::External, c.loc, c.name, cx);
         break;
       }
@@ -709,7 +704,7 @@ void FunctionSolver::recordUnknown(uint32_t call, const Ctx& cx) {
       PathSet self;
       CallTarget target = callableArg(call, i, cx.at, self);
       Frame fr = invokeFrame(call, self, {{paths_.unknown()}, {paths_.unknown()}, {paths_.unknown()}}, cx.at, i);
-      for (FuncId b : target.bodies) context(call, b, fr, cx, true, target.assumed);
+      for (FuncId b : target.bodies) context(call, b, fr, cx, true);
     }
   }
 }
@@ -741,7 +736,6 @@ void FunctionSolver::recordCall(uint32_t call, const Ctx& cx) {
   const Call& c = f_.calls[call];
   const CallInfo& ci = info(call);
   switch (ci.cls) {
-    case CallClass::Nothing: return;
     case CallClass::Lock:
     case CallClass::Guard: {
       for (const LockAction& a : actions_[call])
@@ -774,11 +768,11 @@ void FunctionSolver::recordCall(uint32_t call, const Ctx& cx) {
                                      (!actions_[call].empty() && e_.isLockClass(c.selfType)));
       for (FuncId t : ci.targets.bodies) {
         if (machinery) {
-          context(call, t, fr, cx, false, ci.targets.assumed);
+          context(call, t, fr, cx, false);
           continue;
         }
         applyBody(t, fr, c.loc, cx, {ci.targets.assumed, ci.several(), certain});
-        context(call, t, fr, cx, false, ci.targets.assumed);
+        context(call, t, fr, cx, false);
       }
       noteWaits(call, cx.at);
       for (const LockAction& a : actions_[call])

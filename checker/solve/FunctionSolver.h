@@ -41,7 +41,6 @@ struct Acquisition {
   std::vector<AcquireNote> nested;   // locks acquired while it may be held
   std::vector<HeldLock> outerMust;   // held already when it is acquired
   std::set<uint32_t> blocks;         // where it may be held
-  bool tryGate = false;
 };
 
 struct LocalEffect : Effect {
@@ -63,7 +62,6 @@ struct CallContext {           // what a callee learns from one call site
   // What pointers and references inside arguments passed by value lead to, as
   // far as others can see it: by the callee's path (`param 0.out*`).
   std::map<PathId, std::vector<PathId>> members;
-  bool typeMatched = false;
 };
 
 struct FunctionResult {
@@ -76,9 +74,6 @@ struct FunctionResult {
   std::vector<Order> orders;
   std::vector<PathId> waitedLocks;   // handed to a condition variable
   std::vector<PathId> handedOut;     // lock whose address goes to unknown code
-  std::vector<PathId> oddUse;        // native_handle and other methods without an operation
-  // Places that leave the function while refering into memory: Ret or stored.
-  std::vector<std::pair<PathId, Loc>> returnedRefs;
   // Pointers to objects stored, returned or deleted: (target, place, block, event)
   struct Handover { PathId target; Loc loc; uint32_t block, event; const char* how; };
   std::vector<Handover> handovers;

@@ -101,7 +101,7 @@ struct State {
 };
 
 // What a call is (Calls.cpp).
-enum class CallClass : uint8_t { Nothing, Lock, Guard, CondVar, Bodies, Modelled, PolicyCall, Unknown };
+enum class CallClass : uint8_t { Lock, Guard, CondVar, Bodies, Modelled, PolicyCall, Unknown };
 struct CallInfo {
   bool ready = false;
   CallClass cls = CallClass::Unknown;
@@ -230,7 +230,7 @@ class FunctionSolver {
   void applyAll(const CallTarget& t, const Frame& fr, uint32_t call, const Ctx& cx, bool repeated = false);
   void noteAcquire(const AcquireNote& n, const Ctx& cx);
   void noteAcquires(const LockAction& a, const Loc& loc, const Ctx& cx);
-  void context(uint32_t call, FuncId callee, const Frame& fr, const Ctx& cx, bool later, bool assumed);
+  void context(uint32_t call, FuncId callee, const Frame& fr, const Ctx& cx, bool later);
   template <class Do>
   void wrappedValues(Str type, const Loc& loc, const Ctx& cx, Do each);
   void destroy(PathSet places, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth = 0);

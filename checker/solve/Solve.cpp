@@ -26,7 +26,7 @@ constexpr int kFreeRounds = 6;  // from then on summaries only grow
 constexpr size_t kMaxParamTargets = 16;  // more: Unknown
 
 // The order in which effects were found, and the chains that lead to them, do
-// not count. Of a summary that was cut, what it says beside "anything" may vary.
+// not count. Of a summary that was cut, only the "anything" counts.
 bool sameSummary(const Summary& a, const Summary& b) {
   if (a.solved != b.solved || a.truncated != b.truncated || a.entersCycle != b.entersCycle || a.cycleNeeds != b.cycleNeeds ||
       a.links != b.links || a.acquired != b.acquired ||
@@ -38,7 +38,13 @@ bool sameSummary(const Summary& a, const Summary& b) {
     return out;
   };
   if (notes(a) != notes(b)) return false;
-  if (a.truncated) return true;
+  auto unknowns = [](const Summary& s) {
+    std::set<PathId> needs;
+    for (const Effect& x : s.effects)
+      if (x.kind == Eff::Unknown) needs.insert(x.needs);
+    return needs;
+  };
+  if (a.truncated) return unknowns(a) == unknowns(b);
   auto effects = [](const Summary& s) {
     std::set<std::tuple<Eff, PathId, std::vector<HeldLock>, Str, PathId, unsigned long>> out;
     for (const Effect& x : s.effects) {
@@ -64,14 +70,7 @@ void keepOld(Summary& now, const Summary& before, const PathTable& paths) {
       now.effects.push_back(old);
       continue;
     }
-    Effect& x = now.effects[it->second];
-    x.multiple |= old.multiple;
-    x.resultUsed |= old.resultUsed;
-    x.assumed &= old.assumed;
-    x.bump &= old.bump;
-    x.maybe &= old.maybe;
-    x.placed &= old.placed;
-    x.needs = paths.bothNeed(x.needs, old.needs);
+    now.effects[it->second].join(old, paths);
   }
   std::set<Link> links(now.links.begin(), now.links.end());
   links.insert(before.links.begin(), before.links.end());

@@ -193,13 +193,8 @@ void FunctionSolver::summarise() {
       return;
     }
     Effect& have = s.effects[it->second];
-    have.multiple |= true;  // a second site
-    have.resultUsed |= x.resultUsed;
-    have.assumed &= x.assumed;
-    have.bump &= x.bump;
-    have.maybe &= x.maybe;
-    have.placed &= x.placed;
-    have.needs = paths_.bothNeed(have.needs, x.needs);
+    have.join(x, paths_);
+    have.multiple = true;  // a second site
   };
   // What is written here first: what cannot be kept then comes from calls, and
   // still says which object they need.

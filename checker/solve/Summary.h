@@ -63,7 +63,6 @@ struct Effect {
   Str type = 0;           // of the accessed place
   bool multiple = false;  // may happen more than once
   bool resultUsed = false;
-  bool refcount = false;  // an atomic count of references taken or dropped
   bool init = false;      // on an object under construction or destruction
   bool assumed = false;   // through a call matched by type only
   bool rmw = false;
@@ -81,6 +80,18 @@ struct Effect {
   Loc loc;
   Str via = 0;            // callee name for modelled or unknown calls
   uint32_t chain = 0;     // from the summarised function to `func`
+
+  // The same effect once more (another site, body or round): what is sure only
+  // if it is of both, what may be if it is of either.
+  void join(const Effect& o, const PathTable& paths) {
+    multiple |= o.multiple;
+    resultUsed |= o.resultUsed;
+    assumed &= o.assumed;
+    bump &= o.bump;
+    maybe &= o.maybe;
+    placed &= o.placed;
+    needs = paths.bothNeed(needs, o.needs);
+  }
 };
 
 // `dst` now refers to (bind) or holds a copy of (copy) `src`.
@@ -124,7 +135,6 @@ struct Summary {
   PathId cycleNeeds = kNoPath;
   bool truncated = false;            // `effects` does not hold all (then one is Unknown)
   bool solved = false;
-  int cost = 0;                      // 0..3: T0..T3 of what runs inside
 };
 
 }  // namespace locktidy
