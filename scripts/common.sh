@@ -4,7 +4,7 @@
 PACKAGES=(
   clang-22 llvm-22-dev libclang-22-dev libclang-cpp22-dev libclang-rt-22-dev
   g++ cmake ninja-build ccache git
-  nlohmann-json3-dev libcli11-dev libssl-dev libgtest-dev libgmock-dev
+  nlohmann-json3-dev libcli11-dev libssl-dev libzstd-dev pkg-config libgtest-dev libgmock-dev
 )
 
 say() { printf '\n==> %s\n' "$*"; }

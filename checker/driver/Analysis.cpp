@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "checker/driver/FactStore.h"
 #include "checker/driver/System.h"
 #include "checker/model/FactsIo.h"
 
@@ -66,6 +67,8 @@ void fillCoverage(const Analysis& analysis, Coverage& coverage) {
   coverage.tus = static_cast<uint32_t>(analysis.units.size());
   coverage.ok = coverage.degraded = coverage.failed = 0;
   coverage.variants = analysis.db.names;
+  coverage.fromCache = static_cast<uint32_t>(
+      std::count_if(analysis.units.begin(), analysis.units.end(), [](const UnitInfo& unit) { return unit.fromStore; }));
   coverage.problems.clear();
   for (const UnitInfo& unit : analysis.units) {
     bool degraded = unit.status == UnitStatus::Degraded;
@@ -134,17 +137,35 @@ std::vector<UnitInfo> prepareUnits(const CompileDb& db, const std::string& root)
   return units;
 }
 
-std::vector<TuFacts> extractUnits(std::vector<UnitInfo>& units, const Options& options) {
+std::vector<TuFacts> extractUnits(std::vector<UnitInfo>& units, const Options& options, FactStore& store) {
   std::vector<TuFacts> all(units.size());
   std::vector<size_t> todo;
+  auto keep = [&](size_t i, const TuFacts& facts) {
+    units[i].status = facts.status;
+    units[i].failure = facts.strings[facts.failure];
+    units[i].files.clear();
+    for (const FileFact& file : facts.files) units[i].files.push_back(facts.strings[file.path]);
+  };
   for (size_t i = 0; i < units.size(); ++i) {
-    if (units[i].failure.empty())
-      todo.push_back(i);
-    else
+    std::string bytes, error;
+    if (!units[i].failure.empty()) {
       all[i] = failedFacts(units[i], units[i].failure);
+    } else if (store.get(units[i].job, bytes) && readFacts(bytes, all[i], error)) {
+      units[i].fromStore = true;
+      keep(i, all[i]);
+    } else {
+      all[i] = TuFacts();
+      todo.push_back(i);
+    }
   }
   Heartbeat heartbeat("extracting", todo.size(), options.quiet > 0);
-  auto work = [&](size_t i) { return writeFacts(extractTu(units[todo[i]].job)); };
+  auto work = [&](size_t i) {
+    const ExtractJob& job = units[todo[i]].job;
+    TuFacts facts = extractTu(job);
+    std::string bytes = writeFacts(facts);
+    store.put(job, facts, bytes);
+    return bytes;
+  };
   auto done = [&](size_t i, JobOutcome outcome) {
     UnitInfo& unit = units[todo[i]];
     TuFacts& facts = all[todo[i]];
@@ -152,10 +173,7 @@ std::vector<TuFacts> extractUnits(std::vector<UnitInfo>& units, const Options& o
     if (outcome.failure.empty() && !readFacts(outcome.bytes, facts, error))
       outcome.failure = "its facts cannot be read: " + error + " (please report this)";
     if (!outcome.failure.empty()) facts = failedFacts(unit, outcome.failure);
-    unit.status = facts.status;
-    unit.failure = facts.strings[facts.failure];
-    unit.files.clear();
-    for (const FileFact& file : facts.files) unit.files.push_back(facts.strings[file.path]);
+    keep(todo[i], facts);
     heartbeat.done();
   };
   runInWorkers(todo.size(), work, workerLimits(options), done, [&] { heartbeat.tick(); });
@@ -169,10 +187,12 @@ bool analyseProgram(const Options& options, Analysis& analysis, std::string& err
   Models models;
   if (!loadModels(options, models, error)) return false;
   if (!loadCompileDb(options.build, options.changes, analysis.db, error)) return false;
+  FactStore store;
+  if (!options.cacheDir.empty() && !store.open(options.cacheDir, error)) return false;
   analysis.root = programRoot(analysis.db);
   analysis.units = prepareUnits(analysis.db, analysis.root);
 
-  std::vector<TuFacts> facts = extractUnits(analysis.units, options);
+  std::vector<TuFacts> facts = extractUnits(analysis.units, options, store);
   Coverage coverage;
   fillCoverage(analysis, coverage);
   if (coverage.ok + coverage.degraded == 0) {

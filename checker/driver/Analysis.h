@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checker/driver/CompileDb.h"
+#include "checker/driver/FactStore.h"
 #include "checker/driver/Options.h"
 #include "checker/driver/Pipeline.h"
 #include "checker/driver/Selection.h"
@@ -20,6 +21,7 @@ struct UnitInfo {
   UnitStatus status = UnitStatus::Ok;
   std::string failure;             // Failed: why; Degraded: the first error
   std::vector<std::string> files;  // that it read, spelled as Place::file is
+  bool fromStore = false;          // not parsed in this run
 };
 
 struct Analysis {
@@ -45,7 +47,8 @@ std::vector<UnitInfo> prepareUnits(const CompileDb& db, const std::string& root)
 
 // Extracts every unit, in worker processes, and returns the facts in the order
 // of `units`, whose status, failure and files are filled in. Never fails.
-std::vector<TuFacts> extractUnits(std::vector<UnitInfo>& units, const Options& options);
+// Units that `store` knows unchanged are not parsed, the others added to it.
+std::vector<TuFacts> extractUnits(std::vector<UnitInfo>& units, const Options& options, FactStore& store);
 
 // All of it. On failure returns false with a message for exit code 2: bad
 // options, no database, no model, nothing analysed, a path without files.

@@ -302,7 +302,8 @@ int runFactsDump(const Options& options) {
                  "; name a source file that has a command there (a header is dumped with a source "
                  "that includes it)");
   int code = 0;
-  std::vector<TuFacts> all = extractUnits(units, options);
+  FactStore none;
+  std::vector<TuFacts> all = extractUnits(units, options, none);
   for (size_t i = 0; i < all.size(); ++i) {
     if (units[i].status == UnitStatus::Failed)
       code = fatal(options.subject + ": " + units[i].failure);

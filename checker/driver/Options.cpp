@@ -56,8 +56,9 @@ void addRun(CLI::App* app, Options& o, Texts& t) {
   app->add_option("--tu-memory", t.memory, "memory one unit may take (default 4G)")
       ->type_name("SIZE");
   app->add_flag("--no-cache", t.noCache,
-                "analyse every unit anew (always so: there is no cache yet)");
-  app->add_option("--cache-dir", t.cacheDir, "reserved for the cache; nothing is written there yet")
+                "analyse every unit anew, whatever --cache-dir holds, and store nothing");
+  app->add_option("--cache-dir", t.cacheDir,
+                  "keep the facts of units here, and analyse only those that changed (default: none)")
       ->type_name("DIR");
   app->add_flag("-q,--quiet", o.quiet, "no progress and no notes; -qq: no summary line, either");
   app->add_flag("-v,--verbose", o.verbose, "list every unit that could not be analysed");
@@ -307,6 +308,7 @@ bool interpret(const Texts& t, Options& o) {
     std::erase_if(o.outputs, toStdout);
   }
   uint64_t number = 0;
+  if (!t.noCache) o.cacheDir = t.cacheDir;
   if (t.jobs != "auto") {
     if (!parseNumber(t.jobs, number) || number < 1 || number > 4096)
       return fail("--jobs: \"" + t.jobs + "\" is no number from 1 to 4096, nor auto");

@@ -48,6 +48,7 @@ struct Options {
   std::vector<std::string> models;
 
   unsigned jobs = 0;  // 0: auto
+  std::string cacheDir;  // empty: facts are not kept
   std::chrono::milliseconds tuTimeout{300000};
   uint64_t tuMemory = uint64_t{4} << 30;
   IncompletePolicy incomplete = IncompletePolicy::Error;

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -38,6 +37,7 @@ struct PathNode {
   Str entity = 0;             // Root Global: USR; Field: USR; Elem: index name
   uint16_t depth = 0;
   PathId base = kNoPath;      // the root's id
+  PathId plain = kNoPath;     // without names of elements; kNoPath: not asked yet
 };
 
 class PathTable {
@@ -138,29 +138,47 @@ class PathTable {
   }
   // Forgets which element: for paths that leave their function.
   PathId withoutIndexes(PathId p) {
+    if (nodes_[p].plain) return nodes_[p].plain;
     PathNode n = nodes_[p];
-    if (n.kind == StepKind::Root) return p;
-    return step(withoutIndexes(n.parent), n.kind, n.kind == StepKind::Elem ? 0 : n.entity);
+    PathId plain = p;
+    if (n.kind != StepKind::Root)
+      plain = step(withoutIndexes(n.parent), n.kind, n.kind == StepKind::Elem ? 0 : n.entity);
+    nodes_[p].plain = plain;
+    return plain;
   }
   size_t size() const { return nodes_.size(); }
 
  private:
-  struct Key {
-    uint64_t a, b;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& k) const { return (k.a * 0x9e3779b97f4a7c15ull) ^ (k.b + (k.a >> 29)); }
-  };
+  static bool same(const PathNode& a, const PathNode& b) {
+    return a.parent == b.parent && a.kind == b.kind && a.root == b.root && a.index == b.index && a.entity == b.entity;
+  }
+  static size_t hash(const PathNode& n) {
+    uint64_t h = (uint64_t{n.parent} << 32 | n.entity) * 0x9e3779b97f4a7c15ull;
+    h ^= (uint64_t{n.index} << 16 | static_cast<uint64_t>(n.kind) << 8 | static_cast<uint64_t>(n.root)) *
+         0xc2b2ae3d27d4eb4full;
+    return (h ^ h >> 32) * 0x9e3779b97f4a7c15ull >> 20;
+  }
   PathId add(const PathNode& n) {
-    Key key{uint64_t{n.parent} << 32 | n.entity,
-            uint64_t{n.index} << 16 | static_cast<uint64_t>(n.kind) << 8 | static_cast<uint64_t>(n.root)};
-    auto [it, fresh] = ids_.emplace(key, static_cast<PathId>(nodes_.size()));
-    if (fresh) nodes_.push_back(n);
-    return it->second;
+    if (nodes_.size() * 2 >= slots_.size()) grow();
+    size_t mask = slots_.size() - 1, i = hash(n) & mask;
+    for (; slots_[i]; i = (i + 1) & mask)
+      if (same(nodes_[slots_[i]], n)) return slots_[i];
+    slots_[i] = static_cast<PathId>(nodes_.size());
+    nodes_.push_back(n);
+    return slots_[i];
+  }
+  void grow() {
+    slots_.assign(slots_.size() * 2, kNoPath);
+    size_t mask = slots_.size() - 1;
+    for (PathId id = 1; id < nodes_.size(); ++id) {
+      size_t i = hash(nodes_[id]) & mask;
+      while (slots_[i]) i = (i + 1) & mask;
+      slots_[i] = id;
+    }
   }
   std::vector<PathNode> nodes_;
-  std::unordered_map<Key, PathId, KeyHash> ids_;
+  // Ids by hash, open addressing: solving spends much of its time in here.
+  std::vector<PathId> slots_ = std::vector<PathId>(1024, kNoPath);
 };
 
 }  // namespace locktidy
