@@ -204,8 +204,7 @@ bool analyseProgram(const Options& options, Analysis& analysis, std::string& err
               " failed: " + first.file + ": " + first.reason;
     return false;
   }
-  std::vector<std::string> paths;
-  if (!reportPaths(options.paths, analysis, paths, error)) return false;
+  if (!reportPaths(options.paths, analysis, analysis.paths, error)) return false;
 
   AnalysisOptions how;
   how.root = analysis.root;
@@ -216,7 +215,7 @@ bool analyseProgram(const Options& options, Analysis& analysis, std::string& err
   Result& result = analysis.out.result;
   result.root = analysis.root;
   fillCoverage(analysis, result.coverage);
-  keepFindings(result, analysis.selection, paths, &analysis.hidden);
+  keepFindings(result, analysis.selection, analysis.paths, &analysis.hidden);
   return true;
 }
 

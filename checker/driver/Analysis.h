@@ -29,6 +29,7 @@ struct Analysis {
   std::string root;
   Selection selection;
   std::vector<UnitInfo> units;  // in database order
+  std::vector<std::string> paths;  // the command's, as Place::file is spelled
   AnalysisOutput out;           // what is reported
   std::vector<Finding> hidden;  // found, but not selected
 };

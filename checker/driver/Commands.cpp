@@ -202,6 +202,21 @@ int runWhy(const Options& options) {
   return 0;
 }
 
+int runLocks(const Options& options) {
+  Analysis analysis;
+  std::string error;
+  if (!analyseProgram(options, analysis, error)) return fatal(error);
+  printProblems(analysis.out.result.coverage, options);
+  for (const OutputSpec& spec : options.outputs) {
+    std::string text = analysis.out.locks(analysis.paths, spec.format == "json");
+    if (spec.path.empty())
+      printOut(text);
+    else if (!writeFile(spec.path, text, error))
+      return fatal(error);
+  }
+  return 0;
+}
+
 int runExplain(const Options& options) {
   const std::vector<RuleInfo>& rules = ruleInfos();
   if (const RuleInfo* rule = findRule(options.subject, rules)) {

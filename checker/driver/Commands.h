@@ -9,6 +9,7 @@ namespace locktidy {
 int runCheck(const Options& options);
 int runFix(const Options& options);
 int runWhy(const Options& options);
+int runLocks(const Options& options);
 int runExplain(const Options& options);
 int runRules(const Options& options);
 int runReport(const Options& options);

@@ -54,6 +54,8 @@ int run(const locktidy::Options& options) {
     return locktidy::runFix(options);
   case Command::Why:
     return locktidy::runWhy(options);
+  case Command::Locks:
+    return locktidy::runLocks(options);
   case Command::Explain:
     return locktidy::runExplain(options);
   case Command::Rules:

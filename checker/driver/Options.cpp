@@ -132,6 +132,7 @@ constexpr CommandSpec kCommands[] = {
     {"check", Command::Check, "analyse the program and report findings (default)"},
     {"fix", Command::Fix, "check, then apply the fixes that are safe"},
     {"why", Command::Why, "why a lock or a line is not reported: what blocks it"},
+    {"locks", Command::Locks, "list every lock with its sections: who reads, who writes, what is undecided"},
     {"explain", Command::Explain, "a rule's manual, or the full proof of one finding"},
     {"rules", Command::Rules, "list the rules"},
     {"report", Command::Report, "print a saved result again, without analysis"},
@@ -163,6 +164,13 @@ void addCommand(CLI::App* app, const CommandSpec& spec, Options& o, Texts& t) {
     addInput(app, o);
     addAnalysis(app, o);
     addRun(app, o, t);
+    return;
+  case Command::Locks:
+    app->add_option("PATHS", o.paths, "list only locks declared under these paths");
+    addInput(app, o);
+    addAnalysis(app, o);
+    addRun(app, o, t);
+    repeatable(app, "-o,--output", t.outputs, "text (default) or json")->type_name("FORMAT[=PATH]");
     return;
   case Command::Explain:
     app->add_option("SUBJECT", o.subject, "a rule's name or code, or a finding's id")
@@ -278,6 +286,7 @@ bool parseNumber(const std::string& text, uint64_t& out) {
 bool parseOutputs(Command command, const std::vector<std::string>& texts,
                   std::vector<OutputSpec>& outputs) {
   std::vector<std::pair<std::string, int>> formats = {{"text", 0}, {"concise", 0}, {"json", 0}};
+  if (command == Command::Locks) formats = {{"text", 0}, {"json", 0}};
   if (command == Command::Rules) formats = {{"text", 0}, {"json", 0}, {"markdown", 0}};
   std::set<std::string> targets;
   for (const std::string& text : texts) {

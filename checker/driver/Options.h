@@ -13,7 +13,7 @@
 
 namespace locktidy {
 
-enum class Command : uint8_t { Check, Fix, Why, Explain, Rules, Report, Facts, Doctor, Version };
+enum class Command : uint8_t { Check, Fix, Why, Locks, Explain, Rules, Report, Facts, Doctor, Version };
 
 struct OutputSpec {
   std::string format;  // text, concise, json; for `rules` also markdown

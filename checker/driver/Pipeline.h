@@ -28,6 +28,8 @@ struct AnalysisOutput {
   std::string unknownReport;  // for --explain-unknown
   // `why LOCK | FILE:LINE`; empty if nothing in the program has that name.
   std::function<std::string(const std::string& what)> why;
+  // `locks`, for those declared below `paths` (relative to the root; none: all).
+  std::function<std::string(const std::vector<std::string>& paths, bool json)> locks;
 };
 
 // `units` in database order, Failed ones included.
