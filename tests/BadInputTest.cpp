@@ -253,7 +253,7 @@ TEST_F(BadInput, UnreadableResult) {
 TEST_F(BadInput, UnreadableFacts) {
   write("old.facts", "locktidy-facts 999\n");
   expect(locktidy({"facts", "dump", "old.facts"}), 2,
-         "error: old.facts: line 1: expected facts version 1, found 999: written by another "
+         "error: old.facts: line 1: expected facts version 2, found 999: written by another "
          "locktidy, extract again");
 }
 

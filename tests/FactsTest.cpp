@@ -29,7 +29,8 @@ TuFacts sample() {
 
   AttrFact attr{names.intern("guarded_by"),
                 {{Root::This, 0, 0, {{Sel::Field, s, 0}}}, {Root::Unknown, 0, 0, {}}},
-                names.intern("true")};
+                names.intern("true"),
+                text};
   FieldFact field;
   field.usr = names.intern("c:@S@Cache@FI@mu_");
   field.name = names.intern("mu_");
@@ -46,7 +47,7 @@ TuFacts sample() {
   c.attrs = {attr};
   c.loc = at;
   u.classes = {c};
-  u.globals = {{s, s, type, true, false, true, false, true, s, {attr}, at, text}, GlobalFact()};
+  u.globals = {{s, s, type, true, false, true, false, true, s, {attr}, at, text, {text, text}}, GlobalFact()};
 
   FunctionFacts f;
   f.usr = s;
@@ -55,7 +56,7 @@ TuFacts sample() {
   f.owner = f.ownerType = f.signature = f.returnType = f.opaqueReason = f.parent = s;
   f.hasBody = f.isConst = f.returnsClass = true;
   f.overrides = {s};
-  f.params = {{names.intern("k"), type, true, false, true, false, text}, ParamInfo()};
+  f.params = {{names.intern("k"), type, true, false, true, false, text, text, true}, ParamInfo()};
   f.attrs = {attr};
   f.attrs[0].args[0].root = Root::Param;
   f.attrs[0].args[0].index = 1;
@@ -65,7 +66,7 @@ TuFacts sample() {
   local.isAuto = true;
   local.writes = 7;
   local.loc = at;
-  local.typeText = local.declText = local.macroName = local.macroCall = text;
+  local.typeText = local.initTypeText = local.declText = local.macroName = local.macroCall = text;
   local.macro = s;
   f.locals = {local, LocalInfo()};
   Path deep{Root::Local, 1, 0, {{Sel::Deref, 0, 0}, {Sel::Elem, 0, s}, {Sel::Field, s, 0}}};
@@ -95,11 +96,13 @@ TuFacts sample() {
   fresh.kind = EventKind::Bind;
   fresh.place = {Root::Ret, 0, 0, {}};
   fresh.value = {ValueKind::Bind, {Root::Fresh, 9, 0, {}}};
-  f.blocks = {{{write, made, fresh}, {1, 0}, {1, true}, true}, Block()};
+  f.blocks = {{{write, made, fresh}, {1, 0}, {1, true}, LoopKind::Open, true}, Block()};
   f.entry = 1;
   f.loc = f.bodyBegin = f.bodyEnd = at;
   u.functions = {f, FunctionFacts()};
 
+  u.aliases = {{s, type, type, text, at}, AliasFact()};
+  u.initMacros = {{s, text}};
   u.addressTaken = {{s, type, at}};
   u.inactive = {{at, 9, true, {s, type}}};
   u.macros = {{s, type, true, {s}, at}};
@@ -125,17 +128,17 @@ std::string with(std::string text, const std::string& from, const std::string& t
 
 // A unit with two strings and one function; records are edited in the tests.
 const char kSmall[] =
-    "locktidy-facts 1\n"
+    "locktidy-facts 2\n"
     "strings 3\n"
     "src/a.cpp\n"
     "c:@F@f\n"
-    "u 0 1 0 0 0 0 1 0 0 0 1 0 0 0 0\n"
+    "u 0 1 0 0 0 0 1 0 0 0 1 0 0 0 0 0 0\n"
     "F 0 1 0\n"
     "f 1 2 2 2 0 0 0 0 0 - 0 0 1 1 0 0 1 1 6 - 0 1 0 1 1 1 0\n"
     "p 0 2 0\n"
     "l 32 2 0 0 -\n"
     "c 0 0 2 2 0 0 - 0\n"
-    "b 2 0 1 0 2\n"
+    "b 2 0 0 1 0 2\n"
     "e 0 8 0 2 0 0 2 -\n"
     "e 4 64 0 -\n"
     "end\n";
@@ -169,13 +172,20 @@ TEST(FactsTest, EveryFieldComesBack) {
   EXPECT_EQ(f.locals[0].macroCall.length, 4u);
   EXPECT_EQ(f.entry, 1u);
   EXPECT_EQ(again.globals.at(0).typeText.begin.offset, 40u);
+  EXPECT_EQ(again.globals[0].otherTypeTexts.size(), 2u);
+  EXPECT_EQ(f.params.at(0).otherTypeText.length, 4u);
+  EXPECT_TRUE(f.params[0].moreDeclared);
+  EXPECT_EQ(f.attrs.at(0).written.length, 4u);
+  EXPECT_EQ(f.blocks[0].loop, LoopKind::Open);
+  EXPECT_EQ(again.aliases.at(0).type, facts.aliases[0].type);
+  EXPECT_EQ(again.initMacros.at(0).name.length, 4u);
   EXPECT_EQ(again.inactive.at(0).names.size(), 2u);
 }
 
 TEST(FactsTest, EmptyUnitIsShort) {
   TuFacts facts, again;
   std::string error, text = writeFacts(facts);
-  EXPECT_EQ(text, "locktidy-facts 1\nstrings 1\nu 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\nend\n");
+  EXPECT_EQ(text, "locktidy-facts 2\nstrings 1\nu 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\nend\n");
   EXPECT_TRUE(readFacts(text, again, error)) << error;
 }
 
@@ -188,8 +198,8 @@ TEST(FactsTest, SmallUnitReads) {
 
 TEST(FactsTest, OtherVersionIsRejected) {
   EXPECT_EQ(
-      readError(with(kSmall, "facts 1", "facts 2")),
-      "line 1: expected facts version 1, found 2: written by another locktidy, extract again");
+      readError(with(kSmall, "facts 2", "facts 1")),
+      "line 1: expected facts version 2, found 1: written by another locktidy, extract again");
 }
 
 struct Malformed {
@@ -205,10 +215,10 @@ INSTANTIATE_TEST_SUITE_P(
     EachBranch, MalformedFacts,
     testing::Values(
         // The frame.
-        Malformed{"locktidy-facts 1", "{}", "line 1: expected `locktidy-facts N`, found `{}`"},
-        Malformed{"facts 1\n", "facts one\n",
+        Malformed{"locktidy-facts 2", "{}", "line 1: expected `locktidy-facts N`, found `{}`"},
+        Malformed{"facts 2\n", "facts one\n",
                   "line 1: expected version: a number from 0 to 4294967295, found `one`"},
-        Malformed{"facts 1\n", "facts 1 \n",
+        Malformed{"facts 2\n", "facts 2 \n",
                   "line 1: expected the end of the line, found the end of the field"},
         Malformed{"strings 3", "string 3", "line 2: expected `strings N`, found `string`"},
         Malformed{"strings 3", "strings 0", "line 2: expected at least 1 string"},
@@ -236,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"F 0 1 0\n", "", "line 6: expected a record `F`, found `f`"},
         Malformed{"p 0 2 0", "q 0 2 0", "line 8: expected a record `p`, found `q`"},
         Malformed{"e 4 64 0 -\n", "", "line 13: expected a space, then event, found `nd`"},
-        Malformed{"0 0 0 1 0 0 0 0\n", "0 0 0 9 0 0 0 0\n",
+        Malformed{"0 0 0 1 0 0 0 0 0 0\n", "0 0 0 9 0 0 0 0 0 0\n",
                   "line 5: expected number of functions that fits the text, found `9`"},
         // Ids and indices.
         Malformed{"F 0 1 0", "F 0 3 0", "line 6: expected path: string id below 3, found `3`"},
@@ -246,11 +256,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "line 9: expected file: index below 1, found `1`"},
         Malformed{"e 0 8 0 2", "e 8 8 0 2", "line 12: expected event: kind below 8, found `8`"},
         Malformed{"e 0 8 0 2", "e 0 8 8 2", "line 12: expected root: kind below 8, found `8`"},
-        Malformed{"b 2 0 1 0 2", "b 2 0 1 1 2",
+        Malformed{"b 2 0 0 1 0 2", "b 2 0 0 1 1 2",
                   "line 11: expected successor: index below 1, found `1`"},
-        Malformed{"b 2 0 1 0 2", "b 2 0 1 - 2",
+        Malformed{"b 2 0 0 1 0 2", "b 2 0 0 1 - 2",
                   "line 11: expected successor: a number from 0 to 4294967295, found `-`"},
-        Malformed{"b 2 0 1 0 2", "b 2 1 1 0 2",
+        Malformed{"b 2 0 0 1 0 2", "b 2 0 1 1 0 2",
                   "line 11: expected branch call: index below 1, found `1`"},
         Malformed{"e 4 64 0 -", "e 4 64 1 -", "line 13: expected call: index below 1, found `1`"},
         Malformed{"- 0 1 0 1", "- 0 99 0 1",
@@ -295,7 +305,7 @@ TEST(FactsTest, ValidateNamesTheRecord) {
     change(facts);
     return validateFacts(facts);
   };
-  EXPECT_EQ(broken([](TuFacts& u) { u.version = 9; }), "version 9 is not 1");
+  EXPECT_EQ(broken([](TuFacts& u) { u.version = 9; }), "version 9 is not 2");
   EXPECT_EQ(broken([](TuFacts& u) { u.strings.clear(); }), "string 0 is not the empty string");
   EXPECT_EQ(broken([](TuFacts& u) { u.language = 999; }).substr(0, 37),
             "unit 0: language string id 999 is not");

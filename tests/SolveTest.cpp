@@ -304,12 +304,21 @@ class Solved {
   std::vector<std::string> does(const std::string& name) const {
     const FunctionResult& r = solution->results[id(name)];
     std::vector<std::string> out;
-    for (uint32_t i = 0; i < r.effects.size(); ++i) {
-      const LocalEffect& e = r.effects[i];
+    auto spell = [&](const Effect& e, const std::vector<HeldLock>& held) {
       std::string text = kindName(e.kind);
       if (e.kind != Eff::Unknown && e.kind != Eff::Wait) text += " " + solution->engine.describe(e.path);
-      for (const HeldLock& h : e.held)
+      for (const HeldLock& h : held)
         text += " under " + solution->engine.describe(h.path) + (h.mode == Mode::Shared ? " (shared)" : "");
+      return text;
+    };
+    // Of a function without sections of its own the summary is what is kept.
+    if (r.acquisitions.empty()) {
+      for (const Effect& e : solution->engine.summaries[id(name)].effects) out.push_back(spell(e, e.inner));
+      return out;
+    }
+    for (uint32_t i = 0; i < r.effects.size(); ++i) {
+      const LocalEffect& e = r.effects[i];
+      std::string text = spell(e, e.held);
       for (const Acquisition& q : r.acquisitions) {
         bool may = std::count(q.region.begin(), q.region.end(), i), must = std::count(q.regionMust.begin(), q.regionMust.end(), i);
         if (may && !must) text += " perhaps under " + solution->engine.describe(q.lock);

@@ -122,6 +122,13 @@ std::vector<AttrFact> Unit::attributes(const Decl* decl) {
     } else {
       continue;
     }
+    SourceLocation at = attr->getLocation();
+    if (at.isMacroID()) {
+      Anchor whole;
+      sources.macroAnchors(at, fact.written, whole);
+    } else if (at.isValid()) {
+      fact.written = sources.anchor(SourceRange(at, at));
+    }
     facts.push_back(std::move(fact));
   }
   return facts;

@@ -80,7 +80,16 @@ FunctionFacts& Unit::functionFacts(const FunctionDecl* fn) {
     info.isClass = paramType->isRecordType();
     QualType pointee = paramType->getPointeeType();
     info.pointeeConst = !pointee.isNull() && pointee.isConstQualified();
-    if (!facts.inSystemHeader && !best->isImplicit()) info.typeText = specifier(param);
+    if (!facts.inSystemHeader && !best->isImplicit()) {
+      info.typeText = specifier(param);
+      for (const FunctionDecl* other : fn->redecls()) {
+        unsigned index = param->getFunctionScopeIndex();
+        if (other == best || other->isImplicit() || index >= other->getNumParams()) continue;
+        info.moreDeclared |= info.otherTypeText.valid();
+        info.otherTypeText = specifier(other->getParamDecl(index));
+        info.moreDeclared |= !info.otherTypeText.valid();
+      }
+    }
     facts.params.push_back(info);
   }
   QualType result = fn->getReturnType();
@@ -134,9 +143,53 @@ Str Unit::global(const VarDecl* variable) {
   const VarDecl* best = definition ? definition : variable->getMostRecentDecl();
   fact.attrs = attributes(variable->getMostRecentDecl());
   fact.loc = sources.loc(best->getLocation());
-  if (sources.isProgram(best->getLocation())) fact.typeText = specifier(best);
+  if (sources.isProgram(best->getLocation())) {
+    fact.typeText = specifier(best);
+    for (const VarDecl* other : variable->redecls())
+      if (other != best) fact.otherTypeTexts.push_back(specifier(other));
+  }
   globalFacts_[id] = std::move(fact);
   return id;
+}
+
+void Unit::alias(const TypedefNameDecl* decl) {
+  if (decl->isInvalidDecl() || decl->isImplicit() || decl->getDeclContext()->isDependentContext() ||
+      decl->getUnderlyingType()->isDependentType())
+    return;
+  AliasFact fact;
+  fact.usr = usr(decl);
+  fact.name = qualifiedName(decl);
+  fact.type = type(decl->getUnderlyingType());
+  fact.loc = sources.loc(decl->getLocation());
+  if (TypeSourceInfo* written = decl->getTypeSourceInfo())
+    fact.typeText = sources.anchor(written->getTypeLoc().getUnqualifiedLoc().getSourceRange());
+  if (fact.loc.valid()) facts.aliases.push_back(fact);
+}
+
+// `entity` is initialised by `init`: are macros written there?
+void Unit::initMacros(const ValueDecl* entity, const Expr* init) {
+  if (!init) return;
+  SourceLocation at = init->getBeginLoc();
+  if (at.isMacroID() && !init->getSourceRange().isInvalid()) {
+    InitMacro fact;
+    fact.entity = usr(entity);
+    Anchor whole;
+    sources.macroAnchors(at, fact.name, whole);
+    if (fact.name.valid()) return facts.initMacros.push_back(fact);
+  }
+  auto* list = dyn_cast<InitListExpr>(init->IgnoreImplicit());
+  if (!list) return;
+  if (list->isSyntacticForm() && list->getSemanticForm()) list = list->getSemanticForm();
+  if (const RecordDecl* record = list->getType()->getAsRecordDecl()) {
+    unsigned i = 0;
+    for (const FieldDecl* field : record->fields()) {
+      if (field->isUnnamedBitField()) continue;
+      if (i < list->getNumInits()) initMacros(field, list->getInit(i++));
+    }
+  } else {
+    constexpr unsigned kMaxElements = 64;  // tables of constants are long, locks in them few
+    for (unsigned i = 0; i < list->getNumInits() && i < kMaxElements; ++i) initMacros(entity, list->getInit(i));
+  }
 }
 
 // ---------------------------------------------------------------------------

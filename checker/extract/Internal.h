@@ -108,6 +108,8 @@ class Unit {
   FunctionFacts& functionFacts(const FunctionDecl* function);
   void addressTaken(const FunctionDecl* function, SourceLocation at, QualType as = QualType());
   std::vector<AttrFact> attributes(const Decl* decl);
+  void alias(const TypedefNameDecl* decl);
+  void initMacros(const ValueDecl* entity, const Expr* init);
   // The type specifier of a declaration as written, without cv, *, & and [].
   Anchor specifier(const DeclaratorDecl* decl);
 

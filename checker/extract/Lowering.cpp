@@ -80,6 +80,48 @@ std::optional<bool> literalCondition(const CFGBlock& block) {
   return std::nullopt;
 }
 
+// Does `condition` compare a variable with a constant, so that it cannot hold
+// for ever? Who changes the variable is not asked.
+bool hasConstantBound(const Expr* condition, const ASTContext& ctx) {
+  condition = condition->IgnoreParenImpCasts();
+  auto* op = dyn_cast<BinaryOperator>(condition);
+  if (!op) return false;
+  if (op->getOpcode() == BO_LAnd)
+    return hasConstantBound(op->getLHS(), ctx) || hasConstantBound(op->getRHS(), ctx);
+  if (op->getOpcode() == BO_LOr)
+    return hasConstantBound(op->getLHS(), ctx) && hasConstantBound(op->getRHS(), ctx);
+  if (!op->isRelationalOp() && op->getOpcode() != BO_NE) return false;
+  auto counter = [](const Expr* e) {
+    auto* ref = dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
+    auto* variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+    return variable && variable->isLocalVarDeclOrParm() && !variable->getType().isVolatileQualified();
+  };
+  auto constant = [&](const Expr* e) {
+    Expr::EvalResult result;
+    return !e->isValueDependent() && e->getType()->isIntegralOrEnumerationType() && e->EvaluateAsInt(result, ctx);
+  };
+  return (counter(op->getLHS()) && constant(op->getRHS())) || (counter(op->getRHS()) && constant(op->getLHS()));
+}
+
+LoopKind loopKind(const CFGBlock& block, const ASTContext& ctx) {
+  const Stmt* terminator = block.getTerminatorStmt();
+  if (!terminator || literalCondition(block) == false) return LoopKind::None;
+  const Expr* condition = nullptr;
+  if (auto* loop = dyn_cast<ForStmt>(terminator)) {
+    condition = loop->getCond();
+  } else if (auto* loop = dyn_cast<WhileStmt>(terminator)) {
+    condition = loop->getCond();
+  } else if (auto* loop = dyn_cast<DoStmt>(terminator)) {
+    condition = loop->getCond();
+  } else if (auto* loop = dyn_cast<CXXForRangeStmt>(terminator)) {
+    return loop->getRangeInit() && loop->getRangeInit()->getType()->isArrayType() ? LoopKind::Constant
+                                                                                 : LoopKind::Open;
+  } else {
+    return LoopKind::None;
+  }
+  return condition && hasConstantBound(condition, ctx) ? LoopKind::Constant : LoopKind::Open;
+}
+
 }  // namespace
 
 void Lowering::build(const Decl* decl, Stmt* body) {
@@ -105,6 +147,7 @@ void Lowering::build(const Decl* decl, Stmt* body) {
     }
     if (const Stmt* label = b->getLabel()) out.handler = isa<CXXCatchStmt>(label);
     out.branch = branch(*b);
+    out.loop = loopKind(*b, u.ctx);
     // After a call that never returns nothing follows.
     if (b->hasNoReturnElement() && !throws) continue;
     const std::optional<bool> always = literalCondition(*b);

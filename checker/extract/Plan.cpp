@@ -109,6 +109,13 @@ void Plan::describe(const VarDecl* variable, const DeclStmt* statement, LocalInf
   if (TypeSourceInfo* written = variable->getTypeSourceInfo())
     info.isAuto = written->getType()->getContainedAutoType() != nullptr;
   info.typeText = u_.specifier(variable);
+  if (info.isAuto && variable->getInit()) {
+    const Expr* init = variable->getInit()->IgnoreImplicit();
+    if (auto* cast = dyn_cast<CXXFunctionalCastExpr>(init))
+      info.initTypeText = u_.sources.anchor(cast->getTypeInfoAsWritten()->getTypeLoc().getSourceRange());
+    else if (auto* temporary = dyn_cast<CXXTemporaryObjectExpr>(init))
+      info.initTypeText = u_.sources.anchor(temporary->getTypeSourceInfo()->getTypeLoc().getSourceRange());
+  }
   SourceLocation begin = variable->getTypeSpecStartLoc();
   if (info.typeText.valid()) {
     TypeLoc loc = variable->getTypeSourceInfo()->getTypeLoc();

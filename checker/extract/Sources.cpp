@@ -26,8 +26,12 @@ std::string relativePath(StringRef root, StringRef directory, StringRef path) {
     full = directory;
     llvm::sys::path::append(full, path);
   }
-  llvm::sys::path::remove_dots(full, /*remove_dot_dot=*/true);
-  StringRef text = full;
+  SmallString<256> lexical = full;
+  llvm::sys::path::remove_dots(lexical, /*remove_dot_dot=*/true);
+  // `link/..` is not where the link is.
+  if (StringRef(full).contains("/../") && !llvm::sys::fs::exists(lexical))
+    llvm::sys::fs::real_path(full, lexical);
+  StringRef text = lexical;
   root = root.rtrim('/');
   if (!root.empty() && text.starts_with(root) && text.size() > root.size() &&
       text[root.size()] == '/')

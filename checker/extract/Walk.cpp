@@ -84,6 +84,7 @@ void Unit::walkDecl(const Decl* decl) {
   if (auto* record = dyn_cast<RecordDecl>(decl)) return walkRecord(record);
   if (auto* fn = dyn_cast<FunctionDecl>(decl)) return walkFunction(fn);
   if (auto* variable = dyn_cast<VarDecl>(decl)) return walkVariable(variable);
+  if (auto* named = dyn_cast<TypedefNameDecl>(decl)) return alias(named);
   if (auto* friendly = dyn_cast<FriendDecl>(decl)) {
     // A friend may be defined right where it is named.
     const NamedDecl* named = friendly->getFriendDecl();
@@ -163,7 +164,10 @@ void Unit::walkVariable(const VarDecl* variable) {
     return;
   global(variable);
   if (variable->isThisDeclarationADefinition() == VarDecl::DeclarationOnly) return;
-  if (walked_.insert(variable).second && variable->getInit()) lowerInitializer(variable);
+  if (walked_.insert(variable).second && variable->getInit()) {
+    initMacros(variable, variable->getInit());
+    lowerInitializer(variable);
+  }
 }
 
 // ---------------------------------------------------------------------------
@@ -293,6 +297,12 @@ void Unit::finish(const PreprocessorLog& log) {
     return std::make_tuple(std::string_view(strings.text(a.function)), a.loc.file, a.loc.offset);
   };
   std::ranges::sort(facts.addressTaken, {}, taken);
+  unique(facts.aliases, [&](const AliasFact& a) {
+    return std::make_tuple(std::string_view(strings.text(a.usr)), a.loc.file, a.loc.offset);
+  });
+  unique(facts.initMacros, [&](const InitMacro& m) {
+    return std::make_tuple(m.name.begin.file, m.name.begin.offset, std::string_view(strings.text(m.entity)));
+  });
 
   auto move = [&](auto& from, auto& to, auto key) {
     for (auto& [id, fact] : from) to.push_back(std::move(fact));

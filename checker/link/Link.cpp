@@ -43,6 +43,7 @@ class Remap {
       (*this)(a.kind);
       (*this)(a.successValue);
       for (Path& p : a.args) path(p);
+      anchor(a.written);
     }
   }
   void function(FunctionFacts& f) const {
@@ -54,12 +55,13 @@ class Remap {
       (*this)(p.name);
       (*this)(p.type);
       anchor(p.typeText);
+      anchor(p.otherTypeText);
     }
     attrs(f.attrs);
     for (LocalInfo& l : f.locals) {
       for (Str* s : {&l.name, &l.type, &l.macro}) (*this)(*s);
       loc(l.loc);
-      for (Anchor* a : {&l.typeText, &l.declText, &l.macroName, &l.macroCall}) anchor(*a);
+      for (Anchor* a : {&l.typeText, &l.initTypeText, &l.declText, &l.macroName, &l.macroCall}) anchor(*a);
     }
     for (Call& c : f.calls) {
       for (Str* s : {&c.callee, &c.name, &c.signature, &c.selfType, &c.resultType, &c.macro}) (*this)(*s);
@@ -299,6 +301,7 @@ Program link(std::vector<TuFacts> units, const Models& models) {
   std::map<std::pair<Str, std::pair<uint64_t, uint64_t>>, uint32_t> bodyAt;
   std::unordered_map<Str, uint32_t> declaredOnly;
   std::set<std::tuple<uint32_t, uint32_t>> inactiveSeen, commentSeen;
+  std::set<std::tuple<Str, uint32_t, uint32_t>> aliasSeen, initSeen;
   std::set<std::tuple<Str, uint32_t, uint32_t>> macroSeen;
   std::set<std::pair<Str, Str>> takenSeen;
 
@@ -351,8 +354,32 @@ Program link(std::vector<TuFacts> units, const Models& models) {
       remap.attrs(g.attrs);
       remap.loc(g.loc);
       remap.anchor(g.typeText);
+      for (Anchor& a : g.otherTypeTexts) remap.anchor(a);
       auto [it, fresh] = p.globalByUsr.emplace(g.usr, static_cast<uint32_t>(p.globals.size()));
-      if (fresh) p.globals.push_back(std::move(g));
+      if (fresh) {
+        p.globals.push_back(std::move(g));
+        continue;
+      }
+      // Every place where any unit sees it declared.
+      GlobalFact& have = p.globals[it->second];
+      auto add = [&](const Anchor& a) {
+        auto same = [&](const Anchor& o) { return o.begin.file == a.begin.file && o.begin.offset == a.begin.offset; };
+        if (!same(have.typeText) && std::none_of(have.otherTypeTexts.begin(), have.otherTypeTexts.end(), same))
+          have.otherTypeTexts.push_back(a);
+      };
+      add(g.typeText);
+      for (const Anchor& a : g.otherTypeTexts) add(a);
+    }
+    for (AliasFact& t : u.aliases) {
+      for (Str* s : {&t.usr, &t.name, &t.type}) remap(*s);
+      remap.anchor(t.typeText);
+      remap.loc(t.loc);
+      if (aliasSeen.insert({t.usr, t.loc.file, t.loc.offset}).second) p.aliases.push_back(std::move(t));
+    }
+    for (InitMacro& t : u.initMacros) {
+      remap(t.entity);
+      remap.anchor(t.name);
+      if (initSeen.insert({t.entity, t.name.begin.file, t.name.begin.offset}).second) p.initMacros.push_back(std::move(t));
     }
     for (FunctionFacts& f : u.functions) {
       remap.function(f);

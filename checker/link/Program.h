@@ -45,6 +45,8 @@ struct Program {
   std::vector<MacroFact> macros;
   std::vector<CommentFact> comments;
   std::vector<AddressTaken> addressTaken;
+  std::vector<AliasFact> aliases;
+  std::vector<InitMacro> initMacros;
   std::vector<uint32_t> unitsSeeing;      // functions[i]: in how many units
 
   struct Unit {

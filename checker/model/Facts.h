@@ -19,7 +19,7 @@ namespace locktidy {
 
 using Str = uint32_t;  // index into TuFacts::strings (or the linker's table)
 
-inline constexpr int kFactsVersion = 1;
+inline constexpr int kFactsVersion = 2;
 inline constexpr uint32_t kNone = 0xffffffffu;
 
 // A place in a source file as written. For tokens that come out of a macro
@@ -197,10 +197,15 @@ struct Branch {
   bool negated = false;
 };
 
+// The block decides about another round of a loop; Constant: a variable is
+// compared with a constant there, or an array is gone through.
+enum class LoopKind : uint8_t { None, Constant, Open };
+
 struct Block {
   std::vector<Event> events;
   std::vector<uint32_t> succs;  // kNone entries are left out; order kept
   Branch branch;
+  LoopKind loop = LoopKind::None;
   bool handler = false;  // first block of a catch handler: any event of the
                          // try block may have come before
 };
@@ -215,6 +220,9 @@ struct LocalInfo {
   // For a declared variable with written type, e.g.
   //   std::lock_guard<std::mutex> g(mu_);
   Anchor typeText;   // `std::lock_guard<std::mutex>` (without cv-qualifiers)
+  // Declared with auto: the type that its initialiser constructs, as written
+  // (`auto g = std::unique_lock<std::mutex>(mu_);`).
+  Anchor initTypeText;
   Anchor declText;   // from the type to the end of the initialiser: `...g(mu_)`
   bool isAuto = false;       // declared with auto
   bool soleDeclarator = true;
@@ -227,6 +235,10 @@ struct ParamInfo {
   Str name = 0, type = 0;
   bool isRef = false, isPtr = false, pointeeConst = false, isClass = false;
   Anchor typeText;
+  // The same in the one other declaration of the function, if there is one;
+  // `moreDeclared`: there are still others.
+  Anchor otherTypeText;
+  bool moreDeclared = false;
 };
 
 // Clang thread-safety attributes, by canonical spelling: acquire_capability,
@@ -239,6 +251,9 @@ struct AttrFact {
   Str kind = 0;
   std::vector<Path> args;  // expressions, in terms of the function's This and Param
   Str successValue = 0;    // try_acquire_capability: "true"/"false"
+  // The name as written: `requires_capability`, or that of the macro it comes
+  // out of (`REQUIRES`). Invalid if that is not in plain sight.
+  Anchor written;
 };
 
 struct FunctionFacts {
@@ -323,6 +338,22 @@ struct GlobalFact {
   std::vector<AttrFact> attrs;
   Loc loc;
   Anchor typeText;
+  std::vector<Anchor> otherTypeTexts;  // of its other declarations
+};
+
+// `using Guard = std::lock_guard<std::mutex>;` outside functions.
+struct AliasFact {
+  Str usr = 0, name = 0;  // qualified
+  Str type = 0;           // what it stands for: type name
+  Anchor typeText;        // as written
+  Loc loc;                // of the name
+};
+
+// A macro that initialises a variable or member: `pthread_mutex_t mu =
+// PTHREAD_MUTEX_INITIALIZER;`, also inside a list.
+struct InitMacro {
+  Str entity = 0;         // USR of the variable or member
+  Anchor name;            // the macro's name
 };
 
 // Functions whose address is taken (not as the callee of a call).
@@ -376,6 +407,8 @@ struct TuFacts {
   std::vector<ClassFact> classes;    // sorted by usr text
   std::vector<GlobalFact> globals;   // sorted by usr text
   std::vector<FunctionFacts> functions;  // sorted by usr text; also declared-only ones
+  std::vector<AliasFact> aliases;    // sorted by usr text
+  std::vector<InitMacro> initMacros; // in source order
   std::vector<AddressTaken> addressTaken;
   std::vector<InactiveText> inactive;
   std::vector<MacroFact> macros;

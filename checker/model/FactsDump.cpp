@@ -45,6 +45,10 @@ class Dumper {
     for (const ClassFact& c : facts_.classes) dumpClass(c);
     for (const GlobalFact& g : facts_.globals) dumpGlobal(g);
     for (const FunctionFacts& f : facts_.functions) dumpFunction(f);
+    for (const AliasFact& t : facts_.aliases)
+      out_ += "alias " + text(t.name) + " = " + text(t.type) + at(t.loc) + "\n";
+    for (const InitMacro& t : facts_.initMacros)
+      out_ += "initialised " + text(t.entity) + " by " + text(t.name.text) + at(t.name.begin) + "\n";
     for (const AddressTaken& t : facts_.addressTaken)
       out_ +=
           "address-taken " + functionName(t.function) + "  " + text(t.signature) + at(t.loc) + "\n";

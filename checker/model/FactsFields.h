@@ -37,19 +37,19 @@ static_assert(fieldCount<Path>() == 4 && fieldCount<Value>() == 2 && fieldCount<
 static_assert(fieldCount<Event>() == 11);
 static_assert(fieldCount<Arg>() == 8);
 static_assert(fieldCount<Call>() == 20);
-static_assert(fieldCount<Block>() == 4);
-static_assert(fieldCount<LocalInfo>() == 15);
-static_assert(fieldCount<ParamInfo>() == 7);
-static_assert(fieldCount<AttrFact>() == 3);
+static_assert(fieldCount<Block>() == 5);
+static_assert(fieldCount<LocalInfo>() == 16);
+static_assert(fieldCount<ParamInfo>() == 9);
+static_assert(fieldCount<AttrFact>() == 4);
 static_assert(fieldCount<FunctionFacts>() == 42);
 static_assert(fieldCount<FieldFact>() == 13);
 static_assert(fieldCount<ClassFact>() == 24);
 static_assert(fieldCount<TypeFact>() == 9);
-static_assert(fieldCount<GlobalFact>() == 12);
-static_assert(fieldCount<AddressTaken>() == 3 && fieldCount<InactiveText>() == 4);
+static_assert(fieldCount<GlobalFact>() == 13);
+static_assert(fieldCount<AddressTaken>() == 3 && fieldCount<AliasFact>() == 5 && fieldCount<InitMacro>() == 2 && fieldCount<InactiveText>() == 4);
 static_assert(fieldCount<MacroFact>() == 5 && fieldCount<CommentFact>() == 2);
 static_assert(fieldCount<FileFact>() == 3);
-static_assert(fieldCount<TuFacts>() == 17);
+static_assert(fieldCount<TuFacts>() == 19);
 
 inline bool has(const Loc& l) { return l.valid(); }
 inline bool has(const Anchor& a) { return a.valid() || a.length || a.text; }
@@ -149,7 +149,9 @@ void maybeValue(A& a, bool there, const char* name, T& v) {
 
 template <class A, class T>
 void attr(A& a, T& t) {
+  bool written = has(t.written);
   a.tag('A');
+  a.flags("attribute flags", written);
   a.str("attribute", t.kind);
   a.str("success value", t.successValue);
   a.count("attribute arguments", t.args, 4);
@@ -157,6 +159,7 @@ void attr(A& a, T& t) {
     if (a.failed()) return;
     path(a, arg);
   }
+  maybeAnchor(a, written, "attribute as written", t.written);
   a.end();
 }
 
@@ -171,22 +174,24 @@ void records(A& a, T& list, auto visit) {
 
 template <class A, class T>
 void param(A& a, T& p) {
-  bool typeText = has(p.typeText);
+  bool typeText = has(p.typeText), other = has(p.otherTypeText);
   a.tag('p');
-  a.flags("parameter flags", p.isRef, p.isPtr, p.pointeeConst, p.isClass, typeText);
+  a.flags("parameter flags", p.isRef, p.isPtr, p.pointeeConst, p.isClass, typeText, other,
+          p.moreDeclared);
   a.str("name", p.name);
   a.str("type", p.type);
   maybeAnchor(a, typeText, "type text", p.typeText);
+  maybeAnchor(a, other, "other type text", p.otherTypeText);
   a.end();
 }
 
 template <class A, class T>
 void local(A& a, T& l) {
   bool typeText = has(l.typeText), declText = has(l.declText), macro = has(l.macro);
-  bool macroName = has(l.macroName), macroCall = has(l.macroCall);
+  bool macroName = has(l.macroName), macroCall = has(l.macroCall), init = has(l.initTypeText);
   a.tag('l');
   a.flags("local flags", l.isRef, l.isPtr, l.isClass, l.isParamCopy, l.isAuto, l.soleDeclarator,
-          typeText, declText, macro, macroName, macroCall);
+          typeText, declText, macro, macroName, macroCall, init);
   a.str("name", l.name);
   a.str("type", l.type);
   a.num("writes", l.writes);
@@ -196,6 +201,7 @@ void local(A& a, T& l) {
   maybeStr(a, macro, "macro", l.macro);
   maybeAnchor(a, macroName, "macro name", l.macroName);
   maybeAnchor(a, macroCall, "macro call", l.macroCall);
+  maybeAnchor(a, init, "initialiser type", l.initTypeText);
   a.end();
 }
 
@@ -266,6 +272,7 @@ void block(A& a, T& b) {
   bool branch = b.branch.call != kNone;
   a.tag('b');
   a.flags("block flags", b.handler, branch, b.branch.negated);
+  a.kind("loop", b.loop, LoopKind::Open);
   if (branch) a.index("branch call", b.branch.call, a.limits.calls);
   a.count("successors", b.succs, 2);
   for (auto& succ : b.succs) {
@@ -394,9 +401,35 @@ void global(A& a, T& g) {
   a.str("function", g.function);
   loc(a, g.loc);
   maybeAnchor(a, typeText, "type text", g.typeText);
+  a.count("other type texts", g.otherTypeTexts, 6);
+  for (auto& text : g.otherTypeTexts) {
+    if (a.failed()) return;
+    anchor(a, text);
+  }
   a.count("attributes", g.attrs, 8);
   a.end();
   records(a, g.attrs, LOCKTIDY_EACH(attr));
+}
+
+template <class A, class T>
+void alias(A& a, T& t) {
+  bool typeText = has(t.typeText);
+  a.tag('U');
+  a.flags("alias flags", typeText);
+  a.str("usr", t.usr);
+  a.str("name", t.name);
+  a.str("type", t.type);
+  loc(a, t.loc);
+  maybeAnchor(a, typeText, "type text", t.typeText);
+  a.end();
+}
+
+template <class A, class T>
+void initMacro(A& a, T& t) {
+  a.tag('J');
+  a.str("entity", t.entity);
+  anchor(a, t.name);
+  a.end();
 }
 
 template <class A, class T>
@@ -460,6 +493,8 @@ void unit(A& a, T& u) {
   a.count("classes", u.classes, 32);
   a.count("globals", u.globals, 16);
   a.count("functions", u.functions, 44);
+  a.count("aliases", u.aliases, 10);
+  a.count("initialising macros", u.initMacros, 8);
   a.count("taken addresses", u.addressTaken, 8);
   a.count("inactive regions", u.inactive, 8);
   a.count("macros", u.macros, 12);
@@ -471,6 +506,8 @@ void unit(A& a, T& u) {
   top(a, "class", u.classes, LOCKTIDY_EACH(classFact));
   top(a, "global", u.globals, LOCKTIDY_EACH(global));
   top(a, "function", u.functions, LOCKTIDY_EACH(function));
+  top(a, "alias", u.aliases, LOCKTIDY_EACH(alias));
+  top(a, "initialising macro", u.initMacros, LOCKTIDY_EACH(initMacro));
   top(a, "taken address", u.addressTaken, LOCKTIDY_EACH(addressTaken));
   top(a, "inactive region", u.inactive, LOCKTIDY_EACH(inactive));
   top(a, "macro", u.macros, LOCKTIDY_EACH(macro));

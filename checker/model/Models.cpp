@@ -47,6 +47,7 @@ constexpr EffectWord kEffectWords[] = {
     {"copies", EffectKind::Copies, Shape::Place},
     {"moves", EffectKind::Moves, Shape::Place},
     {"steals", EffectKind::Steals, Shape::Place},
+    {"scan", EffectKind::Scan, Shape::Place},
     {"compare", EffectKind::Compare, Shape::Place},
     {"free", EffectKind::Free, Shape::Place},
     {"external", EffectKind::External, Shape::Bare},
@@ -773,7 +774,7 @@ struct ModelsLoader {
   bool mutex(const json& entry, const std::string& path) {
     if (!only(entry, path,
               {"types", "hasShared", "recursive", "timed", "prefersReaders", "perCpu", "ops",
-               "sharedForm", "sharedReplacement", "header", "minStandard", "note"},
+               "sharedForm", "sharedReplacement", "initializers", "header", "minStandard", "note"},
               {"types"})) {
       return false;
     }
@@ -804,6 +805,13 @@ struct ModelsLoader {
         model.sharedForm[from] = target;
       }
       if (!model.hasShared) return fail(path + ".sharedForm", "needs \"hasShared\": true");
+    }
+    if (auto it = entry.find("initializers"); it != entry.end()) {
+      if (!it->is_object()) return fail(path + ".initializers", "must be an object");
+      for (const auto& [from, to] : it->items()) {
+        if (!to.is_string()) return fail(path + ".initializers." + from, "must be the name of a macro");
+        model.initializers[from] = to.get<std::string>();
+      }
     }
     if (model.hasShared && !model.sharedReplacement.empty()) {
       return fail(path + ".sharedReplacement", "the type has a shared mode already");
@@ -1179,6 +1187,7 @@ std::string Models::dump() const {
                   {"timed", m.timed},         {"prefersReaders", m.prefersReaders},
                   {"perCpu", m.perCpu},       {"ops", opsJson(m.ops)}};
     entry["sharedForm"] = m.sharedForm;
+    if (!m.initializers.empty()) entry["initializers"] = m.initializers;
     put(entry, "sharedReplacement", m.sharedReplacement);
     put(entry, "header", m.header);
     put(entry, "minStandard", m.minStandard);

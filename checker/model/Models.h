@@ -67,6 +67,8 @@ struct ModelPlace {
 //   "log-to PLACE"          the same on one of the process's own streams (stdout,
 //                           stderr); "external" on any other file
 //   "alloc"                 allocates or frees (cost only)
+//   "scan PLACE"            takes time in proportion to what is there, unless it is
+//                           moved from (cost only)
 //   "free PLACE"            gives the memory of what is there back
 //   "hostile"               not thread-safe: touches hidden static state
 //   "noreturn"
@@ -76,7 +78,7 @@ struct ModelPlace {
 enum class EffectKind : uint8_t {
   Read, Write, AtomicRead, AtomicWrite, AtomicRmw, Bind, Copy, Fresh, Invoke, Later, Stores,
   Destroy, Copies, Compare, External, Wait, Blocks, Sync, Log, Alloc, Hostile, NoReturn,
-  SignalHandler, AtFork, Construct, Moves, Free, Steals, LogTo,
+  SignalHandler, AtFork, Construct, Moves, Free, Steals, LogTo, Scan,
 };
 struct ModelEffect {
   EffectKind kind = EffectKind::Sync;
@@ -136,6 +138,7 @@ struct MutexModel {
   std::map<std::string, LockOp> ops;  // method name -> operation
   std::map<std::string, std::string> sharedForm;  // exclusive method -> shared method
   std::string sharedReplacement;      // LT102: type to use instead ("std::shared_mutex")
+  std::map<std::string, std::string> initializers;  // macro -> that of the replacement
   std::string header;                 // header of the replacement, "<shared_mutex>"
   std::string minStandard;            // "c++17"
 };

@@ -329,6 +329,12 @@ void FunctionSolver::aliasCall(uint32_t call, Point at) {
             for (PathId d : evalPlace(m.place, call, at)) addDef(d, fresh, true, at);
             break;
           }
+          case EffectKind::Construct:
+            // A thread made in place takes its arguments along.
+            for (Str type : placeTypes(m.place, call))
+              if (startsThread(type, c.args.size()))
+                for (uint32_t i = 0; i < c.args.size(); ++i) addDef(paths_.unknown(), argSlot(call, i), false, at);
+            break;
           case EffectKind::Later:
           case EffectKind::Stores:
           case EffectKind::SignalHandler:

@@ -24,13 +24,48 @@ void FunctionSolver::push(Effect eff, const Ctx& cx, bool direct) {
   for (const HeldLock& h : l.inner) l.held.push_back(h);
   std::sort(l.held.begin(), l.held.end());
   l.held.erase(std::unique(l.held.begin(), l.held.end()), l.held.end());
+  if (!direct && known(l, cx)) return;
   uint32_t index = static_cast<uint32_t>(out_.effects.size());
   out_.effects.push_back(std::move(l));
   for (const auto& [acq, must] : cx.state->held) {
     Acquisition& q = out_.acquisitions[acq];
+    if (q.region.size() >= kMaxRegion) {
+      q.tooLarge = true;
+      continue;
+    }
     q.region.push_back(index);
     if (must) q.regionMust.push_back(index);
   }
+}
+
+// Has a callee done the same before, with the same locks held? A function of a
+// large program has thousands of calls, each with hundreds of effects, and few
+// that differ. Inside sections the place counts, too: it may be reported.
+bool FunctionSolver::known(const LocalEffect& l, const Ctx& cx) {
+  auto [state, newState] = heldStates_.try_emplace(cx.state->held, static_cast<uint32_t>(heldStates_.size()));
+  bool inSection = !cx.state->held.empty();
+  uint64_t h = 0;
+  auto mix = [&](uint64_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15ull; h ^= h >> 32; };
+  mix(static_cast<uint64_t>(l.kind) << 32 | l.path);
+  mix(uint64_t{l.via} << 8 | l.init << 3 | l.shallow << 2 | l.placed << 1);
+  mix(uint64_t{l.needs} << 32 | state->second);
+  for (const HeldLock& lock : l.held) mix(uint64_t{lock.path} << 8 | static_cast<uint64_t>(lock.mode));
+  if (inSection) mix(uint64_t{l.loc.file} << 32 | l.loc.offset), mix(l.block);
+  std::vector<uint32_t>& same = seenEffects_[h];
+  for (uint32_t i : same) {
+    LocalEffect& have = out_.effects[i];
+    if (have.kind != l.kind || have.path != l.path || have.via != l.via || have.init != l.init ||
+        have.shallow != l.shallow || have.placed != l.placed || have.needs != l.needs || have.held != l.held ||
+        effectStates_[i] != state->second)
+      continue;
+    if (inSection && (have.loc.file != l.loc.file || have.loc.offset != l.loc.offset || have.block != l.block)) continue;
+    have.join(l, paths_);
+    have.multiple = true;
+    return true;
+  }
+  same.push_back(static_cast<uint32_t>(out_.effects.size()));
+  effectStates_[static_cast<uint32_t>(out_.effects.size())] = state->second;
+  return false;
 }
 
 Effect FunctionSolver::make(Eff kind, PathId path, const Loc& loc, Str type, Str via) {
@@ -88,6 +123,7 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
     return;
   }
   const Summary& s = e_.summaries[callee];
+  const bool recursive = e_.solving.count(callee) != 0;
   std::map<PathId, PathSet> memo;
   auto mapped = [&](PathId p) -> const PathSet& {
     auto it = memo.find(p);
@@ -113,7 +149,7 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
       if (paths_.at(part).kind == StepKind::Root) return true;
     }
   };
-  if (e_.solving.count(callee)) {
+  if (recursive) {
     PathId needs = object;
     if (!s.entersCycle || needed(s.cycleNeeds, needs)) {
       Summary& own = out_.summary;
@@ -140,6 +176,7 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
       y.needs = needs;
       y.inner = inner;
       y.multiple = x.multiple || loop || how.repeated;
+      y.scans = x.scans || how.repeated || recursive;
       y.assumed = x.assumed || how.assumed;
       y.maybe = x.maybe || how.maybe;
       y.chain = e_.chainTo(id_, loc, x.chain);
@@ -172,10 +209,14 @@ void FunctionSolver::applyAll(const CallTarget& t, const Frame& fr, uint32_t cal
 }
 
 void FunctionSolver::noteAcquire(const AcquireNote& n, const Ctx& cx) {
+  if (cx.state->held.size() > kMaxHeld) out_.incomplete = "too many locks may be held at once";
+  if (!out_.incomplete.empty()) return;  // its summary says "anything" then
   for (const auto& [acq, must] : cx.state->held) {
     Acquisition& q = out_.acquisitions[acq];
+    // One place is enough to say which lock is taken under this one.
+    if (!nestedSeen_.emplace(acq, must, n.path, n.mode, n.weak, n.needs).second) continue;
     q.nested.push_back(n);
-    if (must && !q.ambiguous && !n.weak) out_.orders.push_back({q.lock, n.path, q.mode, n.loc});
+    if (must && !q.ambiguous && !n.weak && ordersSeen_.emplace(q.lock, n.path, q.mode).second) out_.orders.push_back({q.lock, n.path, q.mode, n.loc});
   }
   auto known = [&](const AcquireNote& x) {
     for (const AcquireNote& have : out_.summary.acquires)
@@ -472,16 +513,28 @@ bool FunctionSolver::movesFrom(const ModelPlace& mp, uint32_t call) const {
 
 // A constructor that library code runs (emplace, make_shared): which overload
 // is not known, so every one with that many parameters.
+// Is `type` a library class whose constructor runs an argument on a thread?
+const FunctionModel* FunctionSolver::startsThread(Str type, size_t args) const {
+  const TypeFact* t = p_.type(type);
+  const ClassFact* cls = p_.classOfType(type);
+  if (!t || t->kind != TypeKind::Class || (cls && !cls->inSystemHeader)) return nullptr;
+  const std::string& name = p_.text(t->clsName);
+  const FunctionModel* model = e_.models.function(name + "::" + std::string(lastName(name)), false, args);
+  auto later = [](const ModelEffect& m) {
+    return m.kind == EffectKind::Later && m.place.base == ModelPlace::Base::Arg;
+  };
+  return model && std::any_of(model->effects.begin(), model->effects.end(), later) ? model : nullptr;
+}
+
 void FunctionSolver::constructUser(const ModelEffect& m, uint32_t call, const Ctx& cx) {
   const Call& c = f_.calls[call];
   std::vector<PathSet> given = invokeArgs(m, call, cx.at);
   PathSet self{paths_.root(Root::Fresh, kFreshBase + call * 64 + 63)};
   for (Str type : placeTypes(m.place, call)) {
     const ClassFact* cls = p_.classOfType(type);
-    if (const TypeFact* t = p_.type(type); t && t->kind == TypeKind::Class && (!cls || cls->inSystemHeader)) {
+    if (!cls || cls->inSystemHeader) {
       // A thread made in place runs its first argument, later.
-      const std::string& name = p_.text(t->clsName);
-      const FunctionModel* model = e_.models.function(name + "::" + std::string(lastName(name)), false, given.size());
+      const FunctionModel* model = startsThread(type, given.size());
       uint32_t first = m.invokeArgs.empty() ? 0 : static_cast<uint32_t>(std::max(0, m.invokeArgs[0].arg));
       for (size_t k = 0; model && k < model->effects.size(); ++k) {
         const ModelEffect& made = model->effects[k];
@@ -497,7 +550,6 @@ void FunctionSolver::constructUser(const ModelEffect& m, uint32_t call, const Ct
       }
       continue;
     }
-    if (!cls) continue;
     for (Str usr : cls->methods)
       for (FuncId b : p_.targetsOf(usr).bodies) {
         const FunctionFacts& ctor = p_.functions[b];
@@ -517,6 +569,20 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
         access(Eff::Read, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx, false, false,
                false, false, m.shallow);
         break;
+      case EffectKind::Scan: {
+        // What is moved from is handed over whole.
+        const Arg* arg = m.place.base == ModelPlace::Base::Arg && static_cast<size_t>(m.place.arg) < c.args.size()
+                             ? &c.args[m.place.arg] : nullptr;
+        if (arg && !arg->constRef && !arg->byValue) break;
+        for (PathId place : evalPlace(m.place, call, cx.at)) {
+          if (!isShared(place, cx.at)) continue;
+          Effect x = make(Eff::Read, place, c.loc, 0, c.name);
+          x.scans = true;
+          x.shallow = true;
+          push(x, cx, true);
+        }
+        break;
+      }
       case EffectKind::Moves: {
         ModelPlace one = m.place;
         bool many = one.base == ModelPlace::Base::Args;

@@ -17,6 +17,8 @@ inline std::string_view lastName(std::string_view name) {
   return at == std::string_view::npos ? name : name.substr(at + 2);
 }
 
+inline constexpr size_t kMaxEffects = 500;  // of one summary
+
 class Engine {
  public:
   Engine(const Program& program, const Models& models, const SolveOptions& options)
@@ -31,10 +33,12 @@ class Engine {
   PathTable paths;
   std::vector<ChainLink> chains;
   std::vector<Summary> summaries;
+  size_t maxEffects = kMaxEffects;  // what a summary made now may hold
 
   uint32_t chainTo(FuncId caller, const Loc& at, uint32_t next) {
-    chains.push_back({caller, at, next});
-    return static_cast<uint32_t>(chains.size() - 1);
+    auto [it, fresh] = chainIds_.try_emplace({caller, at.file, at.offset, next}, static_cast<uint32_t>(chains.size()));
+    if (fresh) chains.push_back({caller, at, next});
+    return it->second;
   }
   const std::string& text(Str s) const { return program.text(s); }
 
@@ -104,6 +108,18 @@ class Engine {
   std::string describe(PathId path) const;   // "this->map_[].visits"
 
  private:
+  struct ChainKey {
+    FuncId caller;
+    uint32_t file, offset, next;
+    bool operator==(const ChainKey&) const = default;
+  };
+  struct ChainHash {
+    size_t operator()(const ChainKey& k) const {
+      uint64_t h = (uint64_t{k.caller} << 32 | k.next) * 0x9e3779b97f4a7c15ull;
+      return h ^ h >> 29 ^ (uint64_t{k.file} << 32 | k.offset) * 0xc2b2ae3d27d4eb4full;
+    }
+  };
+  std::unordered_map<ChainKey, uint32_t, ChainHash> chainIds_;
   void addBodies(Str usr, std::vector<FuncId>& out) const;
   std::unordered_map<Str, Comparisons> comparisons_;
   std::unordered_map<Str, std::vector<FuncId>> hidden_, freeOperators_;

@@ -42,8 +42,24 @@ FunctionResult FunctionSolver::run() {
   collectActions();
   lockSets();
   recordPass();
+  std::vector<uint32_t> blockOf(f_.calls.size(), kNone);
+  for (uint32_t b = 0; b < f_.blocks.size(); ++b)
+    for (const Event& event : f_.blocks[b].events)
+      if (event.kind == EventKind::Call && event.call < blockOf.size()) blockOf[event.call] = b;
+  for (CallContext& c : out_.contexts) c.endless = c.call < blockOf.size() && inEndlessLoop(blockOf[c.call]);
+  for (Acquisition& q : out_.acquisitions) q.endless = q.call < blockOf.size() && inEndlessLoop(blockOf[q.call]);
   summarise();
   return std::move(out_);
+}
+
+bool FunctionSolver::inEndlessLoop(uint32_t b) const {
+  if (b >= f_.blocks.size() || !inLoop(b)) return false;
+  auto together = [&](uint32_t o) { return reach_[b][o] && reach_[o][b]; };
+  for (uint32_t o = 0; o < f_.blocks.size(); ++o)
+    if (f_.blocks[o].loop == LoopKind::Open && together(o)) return true;
+  for (const LocalEffect& e : out_.effects)
+    if ((e.kind == Eff::Blocks || e.kind == Eff::Wait) && together(e.block)) return true;
+  return false;
 }
 
 void FunctionSolver::giveUp(Str why) {

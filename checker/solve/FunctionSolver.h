@@ -38,9 +38,11 @@ struct Acquisition {
   // Effects while it may be held (indexes into FunctionResult::effects).
   std::vector<uint32_t> region;
   std::vector<uint32_t> regionMust;
+  bool tooLarge = false;             // more effects than are kept: undecided
   std::vector<AcquireNote> nested;   // locks acquired while it may be held
   std::vector<HeldLock> outerMust;   // held already when it is acquired
   std::set<uint32_t> blocks;         // where it may be held
+  bool endless = false;              // in a loop as CallContext::endless
 };
 
 struct LocalEffect : Effect {
@@ -55,6 +57,8 @@ struct CallContext {           // what a callee learns from one call site
   std::vector<HeldLock> held;  // in the caller's terms, surely held
   bool later = false;          // runs on another thread, or at an unknown time
   bool inLoop = false;
+  // In a loop that no constant bounds, or one that sleeps or waits in its rounds.
+  bool endless = false;
   bool selfShared = true;
   PathId self = kNoPath;
   std::vector<bool> paramShared;

@@ -21,11 +21,13 @@ inline constexpr size_t kMaxTargets = 8;
 inline constexpr size_t kMaxBlocks = 2500;
 inline constexpr int kRounds = 24;               // alias passes
 inline constexpr size_t kMaxNotes = 200;         // nested acquisitions of one function told apart by place
+inline constexpr size_t kMaxRegion = 1500;       // effects of one section
+inline constexpr size_t kMaxHeld = 48;           // acquisitions that may be held at one point
 inline constexpr size_t kMaxHandovers = 400;
 inline constexpr size_t kMaxLockSteps = 20000;   // blocks visited for lock sets
 inline constexpr size_t kMaxLinks = 64;
-inline constexpr size_t kMaxEffects = 500;
 inline constexpr size_t kMaxWrapped = 12;
+inline constexpr size_t kMaxNamedDrops = 12;      // destructors of one summary told apart by name
 inline constexpr size_t kMaxWork = 150000;      // resolution steps of one function
 inline constexpr uint32_t kArgBase = 0x1000000;     // Local indexes of argument slots
 inline constexpr uint32_t kInvokeBase = 0x2000000;  // and of invoked callables' arguments
@@ -144,6 +146,7 @@ class FunctionSolver {
   // ---- Aliases.cpp: what a place refers to -----------------------------------
   void prepare();
   bool inLoop(uint32_t b) const { return reach_[b][b]; }
+  bool inEndlessLoop(uint32_t b) const;
   bool precedes(const Def& d, Point at) const { return d.always || precedes(d.at, at); }
   bool precedes(Point a, Point b) const;
   void limit(PathSet& set);
@@ -214,6 +217,7 @@ class FunctionSolver {
 
   // ---- Effects.cpp: what is read, written and called -------------------------
   void push(Effect eff, const Ctx& cx, bool direct);
+  bool known(const LocalEffect& l, const Ctx& cx);
   Effect make(Eff kind, PathId path, const Loc& loc, Str type = 0, Str via = 0);
   bool underConstruction(PathId p) const;
   void access(Eff kind, const PathSet& places, Str type, const Loc& loc, Str via, const Ctx& cx, bool multiple = false,
@@ -239,6 +243,7 @@ class FunctionSolver {
   void compareUser(const PathSet& places, const PathSet& self, Str type, uint32_t call, const Ctx& cx, int depth = 0);
   void copyUser(const PathSet& from, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth = 0);
   bool movesFrom(const ModelPlace& mp, uint32_t call) const;
+  const FunctionModel* startsThread(Str type, size_t args) const;
   void constructUser(const ModelEffect& m, uint32_t call, const Ctx& cx);
   void recordModel(uint32_t call, const CallInfo& ci, const Ctx& cx);
   void copyArguments(uint32_t call, const Ctx& cx);
@@ -292,6 +297,12 @@ class FunctionSolver {
   // The summary, while it is made.
   std::set<Link> linkSet_;
   std::set<std::pair<PathId, PathId>> flattenSeen_;
+  std::set<std::tuple<uint32_t, bool, PathId, Mode, bool, PathId>> nestedSeen_;
+  std::set<std::tuple<PathId, PathId, Mode>> ordersSeen_;
+  // Callees' effects so far: by hash, with the acquisitions held around each.
+  std::unordered_map<uint64_t, std::vector<uint32_t>> seenEffects_;
+  std::unordered_map<uint32_t, uint32_t> effectStates_;
+  std::map<std::map<uint32_t, bool>, uint32_t> heldStates_;
 };
 
 }  // namespace locktidy

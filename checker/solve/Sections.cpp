@@ -281,6 +281,11 @@ void Solution::collectSections() {
   }
   for (Section& s : sections) judge(s);
   for (Section& s : sections) judgeSnapshot(s);
+  for (auto& [id, l] : locks)
+    for (uint32_t i : l.sections)
+      if (const Section& s = sections[i]; s.mode == Mode::Exclusive && !s.verdict.proved() && !l.endlessWriter &&
+                                          (acquisition(s).endless || contexts[s.func].endless))
+        l.endlessWriter = i + 1;
 }
 
 }  // namespace locktidy

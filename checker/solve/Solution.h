@@ -47,6 +47,7 @@ struct Context {
   // the same without the calls on objects nobody else can see yet or any more.
   std::vector<HeldLock> entryHeld, entryHeldShared;
   bool constructionOnly = false;
+  bool endless = false;              // called, on the same thread, in a loop as CallContext::endless
   uint64_t roots = 0;                // thread roots that reach it (bit set)
   bool manyThreads = false;          // reached from a root that runs more than once
 };
@@ -94,6 +95,9 @@ struct LockClass {
   Loc loc;
   bool hasShared = false;
   bool everShared = false;         // some section takes it shared
+  // A writer that is in an endless loop, or one that sleeps between its rounds:
+  // readers must not be able to keep it out for good. Index into sections + 1.
+  uint32_t endlessWriter = 0;
   std::string barred;              // no proposal for any section, and why
   std::vector<uint32_t> sections;  // into Solution::sections
 };

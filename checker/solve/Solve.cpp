@@ -23,6 +23,9 @@ namespace {
 
 constexpr int kRounds = 20;
 constexpr int kFreeRounds = 6;  // from then on summaries only grow
+constexpr size_t kLargeCycle = 1000;  // functions; above, summaries get shorter
+constexpr size_t kMinEffects = 60;
+constexpr int kLargeRounds = 4;
 constexpr size_t kMaxParamTargets = 16;  // more: Unknown
 
 // The order in which effects were found, and the chains that lead to them, do
@@ -91,6 +94,28 @@ void keepOld(Summary& now, const Summary& before, const PathTable& paths) {
   now.truncated |= before.truncated;
 }
 
+// Once a function is solved its effects serve two ends: the sections in it, and
+// rows for the accesses that only it can place (Sections.cpp). The rest, what
+// its callees have placed, is most of a large program's memory.
+void keepNeeded(FunctionResult& r) {
+  std::vector<bool> keep(r.effects.size());
+  for (size_t i = 0; i < r.effects.size(); ++i) keep[i] = !r.effects[i].placed && !isPathless(r.effects[i].kind);
+  for (const Acquisition& q : r.acquisitions)
+    for (uint32_t i : q.region) keep[i] = true;
+  std::vector<uint32_t> moved(r.effects.size());
+  std::vector<LocalEffect> kept;
+  for (size_t i = 0; i < r.effects.size(); ++i) {
+    if (!keep[i]) continue;
+    moved[i] = static_cast<uint32_t>(kept.size());
+    kept.push_back(std::move(r.effects[i]));
+  }
+  kept.shrink_to_fit();
+  r.effects = std::move(kept);
+  for (Acquisition& q : r.acquisitions)
+    for (std::vector<uint32_t>* list : {&q.region, &q.regionMust})
+      for (uint32_t& i : *list) i = moved[i];
+}
+
 }  // namespace
 
 Solution::Solution(const Program& p, const Models& m, const SolveOptions& options)
@@ -120,7 +145,12 @@ void Solution::solveBottomUp() {
     std::vector<FuncId>& out = callees[f];
     auto add = [&](const CallTarget& t) { out.insert(out.end(), t.bodies.begin(), t.bodies.end()); };
     for (const Call& c : fn.calls) {
-      add(program.targetsOfCall(c, false));
+      CallTarget target = program.targetsOfCall(c, false);
+      add(target);
+      // What a body of the program calls in turn are edges of its own; what a
+      // library calls can only be guessed from the types it is given.
+      auto ours = [&](FuncId g) { return !program.functions[g].inSystemHeader; };
+      if (!target.bodies.empty() && std::all_of(target.bodies.begin(), target.bodies.end(), ours)) continue;
       auto type = [&](Str t) {
         const TypeFact* fact = program.type(t);
         if (fact && fact->kind == TypeKind::Ref) fact = program.type(fact->pointee);
@@ -143,10 +173,10 @@ void Solution::solveBottomUp() {
     out.erase(std::unique(out.begin(), out.end()), out.end());
   }
   // Tarjan, iterative: real call graphs are deep.
-  std::vector<uint32_t> index(n, 0), low(n, 0);
+  std::vector<uint32_t> index(n, 0), low(n, 0), finished(n, 0);
   std::vector<bool> onStack(n, false);
   std::vector<FuncId> stack;
-  uint32_t counter = 0;
+  uint32_t counter = 0, finish = 0;
   struct Frame { FuncId f; size_t next; };
   std::vector<std::vector<FuncId>> components;
   for (FuncId start = 0; start < n; ++start) {
@@ -170,6 +200,7 @@ void Solution::solveBottomUp() {
         continue;
       }
       FuncId f = fr.f;
+      finished[f] = ++finish;
       frames.pop_back();
       if (!frames.empty()) low[frames.back().f] = std::min(low[frames.back().f], low[f]);
       if (low[f] == index[f]) {
@@ -181,7 +212,8 @@ void Solution::solveBottomUp() {
           onStack[t] = false;
           component.push_back(t);
         } while (t != f);
-        std::sort(component.begin(), component.end());
+        // Callees first, as far as a cycle has an order: it settles in fewer rounds.
+        std::sort(component.begin(), component.end(), [&](FuncId a, FuncId b) { return finished[a] < finished[b]; });
         components.push_back(std::move(component));
       }
     }
@@ -192,12 +224,25 @@ void Solution::solveBottomUp() {
                                                             component[0]);
     if (cycle) engine.solving.insert(component.begin(), component.end());
     bool settled = false;
-    for (int round = 0; round < (cycle ? kRounds : 1) && !settled; ++round) {
+    // Of very large cycles every summary is cut anyhow; shorter ones are faster.
+    engine.maxEffects = std::clamp(kMaxEffects * kLargeCycle / component.size(), kMinEffects, kMaxEffects);
+    std::vector<bool> dirty(component.size(), true);
+    std::unordered_map<FuncId, std::vector<uint32_t>> callersIn;  // positions in `component`
+    if (cycle)
+      for (uint32_t i = 0; i < component.size(); ++i)
+        for (FuncId callee : callees[component[i]])
+          if (engine.solving.count(callee)) callersIn[callee].push_back(i);
+    for (int round = 0; round < (cycle ? component.size() > kLargeCycle ? kLargeRounds : kRounds : 1) && !settled; ++round) {
       settled = true;
-      for (FuncId f : component) {
+      for (uint32_t i = 0; i < component.size(); ++i) {
+        // Twice all of them: what one calls may be found only while solving.
+        if (round > 1 && !dirty[i]) continue;
+        dirty[i] = false;
+        FuncId f = component[i];
         Summary before = std::move(engine.summaries[f]);
         engine.summaries[f] = before;
         results[f] = solveFunction(engine, f);
+        if (cycle) keepNeeded(results[f]);
         engine.summaries[f] = results[f].summary;
         if (cycle) {
           // A callee in the cycle never releases for its caller: a May must
@@ -205,7 +250,9 @@ void Solution::solveBottomUp() {
           engine.summaries[f].released.clear();
           if (round >= kFreeRounds) keepOld(engine.summaries[f], before, engine.paths);
         }
-        settled &= sameSummary(before, engine.summaries[f]);
+        if (sameSummary(before, engine.summaries[f])) continue;
+        settled = false;
+        for (uint32_t caller : callersIn[f]) dirty[caller] = true;
       }
     }
     if (cycle && !settled)
@@ -215,7 +262,10 @@ void Solution::solveBottomUp() {
       std::vector<LockDelta> released = results[f].summary.released;
       if (cycle && settled) results[f].summary = engine.summaries[f];
       results[f].summary.released = std::move(released);
-      engine.summaries[f] = results[f].summary;
+      engine.summaries[f] = std::move(results[f].summary);
+      results[f].summary = Summary();
+      engine.summaries[f].effects.shrink_to_fit();
+      keepNeeded(results[f]);
       component_[f] = static_cast<uint32_t>(&component - components.data());
       order_.push_back(f);
     }
@@ -505,6 +555,7 @@ void Solution::solveThreads() {
       for (const Site& site : callers_[*it]) {
         const Context& c = contexts[site.caller];
         if (!site.c->later && (x.roots | c.roots) != x.roots) x.roots |= c.roots, changed = true;
+        if (!site.c->later && !x.endless && (site.c->endless || c.endless)) x.endless = changed = true;
         // A thread started by something that runs on many threads, too.
         if (c.manyThreads && !x.manyThreads) x.manyThreads = changed = true;
       }

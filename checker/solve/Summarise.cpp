@@ -166,6 +166,7 @@ void FunctionSolver::summarise() {
 
   // Effects: once per kind, place and inner locks.
   std::map<std::tuple<Eff, PathId, std::vector<HeldLock>, bool, bool, Str>, size_t> seen;
+  std::set<Str> dropped;
   Effect rest = make(Eff::Unknown, paths_.unknown(), f_.loc);  // for what cannot be kept
   auto publish = [&](const LocalEffect& l) {
     const PathNode& r = paths_.rootOf(l.path);
@@ -173,14 +174,21 @@ void FunctionSolver::summarise() {
     Effect x = l;
     x.path = paths_.withoutIndexes(l.path);
     x.inner = l.held;
+    x.scans |= inLoop(l.block);
     if (x.needs) x.needs = paths_.withoutIndexes(x.needs);
     x.placed = l.placed || isPathless(l.kind) || !e_.namedByCaller(id_, l.path, l.held);
     for (HeldLock& h : x.inner) h.path = paths_.withoutIndexes(h.path);
     bool named = x.kind == Eff::Unknown || x.kind == Eff::Drop || x.kind == Eff::Hostile;
+    // A few destructors by name are an explanation; hundreds are one fact.
+    if (x.kind == Eff::Drop && dropped.insert(x.via).second && dropped.size() > kMaxNamedDrops) {
+      dropped.erase(x.via);
+      x.via = 0;
+      x.type = 0;
+    }
     auto key = std::make_tuple(x.kind, x.path, x.inner, x.init, x.shallow, named ? x.via : Str{0});
     auto [it, fresh] = seen.emplace(key, s.effects.size());
     if (fresh) {
-      if (s.effects.size() < kMaxEffects) {
+      if (s.effects.size() < e_.maxEffects) {
         s.effects.push_back(std::move(x));
       } else {
         rest.needs = s.truncated ? paths_.bothNeed(rest.needs, x.needs) : x.needs;
@@ -188,7 +196,7 @@ void FunctionSolver::summarise() {
       }
       return;
     }
-    if (it->second >= kMaxEffects) {
+    if (it->second >= e_.maxEffects) {
       rest.needs = paths_.bothNeed(rest.needs, x.needs);
       return;
     }

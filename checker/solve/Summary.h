@@ -62,6 +62,7 @@ struct Effect {
   PathId path = kNoPath;
   Str type = 0;           // of the accessed place
   bool multiple = false;  // may happen more than once
+  bool scans = false;     // in rounds below the call it comes from: a loop, recursion, all elements
   bool resultUsed = false;
   bool init = false;      // on an object under construction or destruction
   bool assumed = false;   // through a call matched by type only
@@ -85,6 +86,7 @@ struct Effect {
   // if it is of both, what may be if it is of either.
   void join(const Effect& o, const PathTable& paths) {
     multiple |= o.multiple;
+    scans |= o.scans;
     resultUsed |= o.resultUsed;
     assumed &= o.assumed;
     bump &= o.bump;

@@ -46,6 +46,7 @@ class Judge {
 
   void run() {
     if (!r_.incomplete.empty()) stop(Reading::Undecided, "too large to analyse", r_.incomplete);
+    if (q_.tooLarge) stop(Reading::Undecided, "too large to analyse", "more happens in it than is followed");
     effects();
     synchronised();
     nestedLocks();
@@ -139,7 +140,8 @@ class Judge {
       v_.assumptions.push_back(
           "calls through function objects and pointers reach only functions of the program with that type");
     for (const std::string& t : dropTypes)
-      v_.assumptions.push_back("dropping a reference does not run a destructor that writes guarded state (`" + t + "`)");
+      v_.assumptions.push_back("dropping a reference does not run a destructor that writes guarded state" +
+                               (t.empty() ? "" : " (`" + t + "`)"));
   }
 
   void read(const LocalEffect& e) {
@@ -346,14 +348,37 @@ class Judge {
           "a reference to `" + e_.describe(h.target) + "` leaves the section");
   }
 
-  // The classes T0-T3 of WHEN_IT_PAYS.md, from what is known here.
+  // The classes T0-T3 of WHEN_IT_PAYS.md, from what is known here: T2 goes over
+  // a container or recurses, T3 does so in rounds, T1 calls something, T0 does
+  // not even that.
   void cost() {
-    bool loop = false;
+    const FunctionFacts& fn = p_.functions[x_.func];
+    uint32_t home = kNone;  // the block that acquires: a loop through it is around the section
+    for (uint32_t b = 0; b < fn.blocks.size(); ++b)
+      for (const Event& event : fn.blocks[b].events)
+        if (event.kind == EventKind::Call && event.call == q_.call) home = b;
+    std::map<uint32_t, bool> known;
+    auto inner = [&](uint32_t block) {
+      auto [it, fresh] = known.emplace(block, false);
+      if (!fresh || block == home || block >= fn.blocks.size()) return it->second;
+      std::vector<uint32_t> todo = fn.blocks[block].succs;
+      std::set<uint32_t> seen(todo.begin(), todo.end());
+      while (!todo.empty()) {
+        uint32_t b = todo.back();
+        todo.pop_back();
+        if (b == block) return known[block] = true;
+        if (b == home || !q_.blocks.count(b)) continue;
+        for (uint32_t next : fn.blocks[b].succs)
+          if (seen.insert(next).second) todo.push_back(next);
+      }
+      return false;
+    };
     for (uint32_t index : q_.region) {
       const LocalEffect& e = r_.effects[index];
-      loop |= e.multiple && !(e.direct && !e.via && !q_.blocks.count(e.block));
+      if (e.kind != Eff::Read && e.kind != Eff::AtomicRead && e.kind != Eff::Write) continue;
+      int rounds = e.scans + inner(e.block);
+      v_.cost = std::max(v_.cost, rounds ? 1 + rounds : calls_ ? 1 : 0);
     }
-    v_.cost = std::max(v_.cost, loop ? 2 : calls_ ? 1 : 0);
   }
 
   // ---- may a rule propose anything? -------------------------------------------

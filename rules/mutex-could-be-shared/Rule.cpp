@@ -1,0 +1,250 @@
+// LT102: an exclusive-only lock whose sections mostly read. Eligibility is
+// decided for the whole lock; each section by the verdict that LT101 uses
+// (checker/solve/Verdict.cpp); worth by cost class.
+#include <algorithm>
+#include <map>
+
+#include "rules/Describe.h"
+#include "rules/Rule.h"
+#include "rules/mutex-could-be-shared/Edits.h"
+
+namespace locktidy {
+namespace {
+
+constexpr int kWorthSharing = 2;  // T2: WHEN_IT_PAYS.md
+
+// What keeps a lock from changing its type, whatever its sections do.
+std::string wholeLockObstacle(const Solution& s, const LockClass& lock, const MutexModel& model) {
+  if (!lock.barred.empty()) return lock.barred;
+  for (uint32_t i : lock.sections) {
+    const Section& x = s.sections[i];
+    const Acquisition& q = s.acquisition(x);
+    if (q.many) return "it is taken together with others";
+    if (q.ambiguous) return "which lock a section takes could not be told";
+    // What a recursive lock allows, a shared one deadlocks on.
+    for (const AcquireNote& n : q.nested)
+      if (s.engine.lockClass(n.path) == lock.id) return "it is taken again while it is held";
+    for (const HeldLock& h : s.contexts[x.func].entryHeld)
+      if (s.engine.lockClass(h.path) == lock.id) return "it is taken again while it is held";
+  }
+  if (model.timed && model.sharedReplacement != "std::shared_timed_mutex")
+    return "its replacement has no timed operations";
+  return {};
+}
+
+int standardOf(const std::string& language) {
+  if (!language.starts_with("c++")) return 0;
+  int year = std::atoi(language.c_str() + 3);
+  return year >= 90 ? year - 100 : year;  // 98 comes before 11
+}
+
+// The oldest C++ level among the units that see the declaration; 0: C.
+int oldestStandard(const Solution& s, const Loc& loc) {
+  int oldest = 99;
+  for (const Program::Unit& u : s.program.units) {
+    if (std::find(u.files.begin(), u.files.end(), loc.file) == u.files.end()) continue;
+    oldest = std::min(oldest, standardOf(s.program.text(u.language)));
+  }
+  return oldest;
+}
+
+struct Candidate {
+  SharedLock lock;
+  std::vector<const Section*> shown;  // one per place
+  std::string noEdit;                 // whatever the text says
+  bool worth = false;
+};
+
+class Describer {
+ public:
+  Describer(const Solution& s, Candidate& c) : s_(s), c_(c), lock_(*c.lock.classes.front()) {}
+
+  Finding run() {
+    SharedEdits edits;
+    if (c_.noEdit.empty()) edits = sharedEdits(s_, c_.lock);
+    else edits.why = c_.noEdit;
+    f_.rule = "mutex-could-be-shared";
+    f_.code = "LT102";
+    f_.level = Level::Warning;
+    f_.lock = lockNote(s_, lock_.id);
+    f_.at = f_.lock.at;
+    count();
+    f_.label = std::to_string(readers_) + (readers_ == 1 ? " section only reads" : " sections only read");
+    f_.message = "`" + lock_.name + "` is exclusive only, but " + std::to_string(readers_) + " of its " +
+                 std::to_string(c_.shown.size()) + (c_.shown.size() == 1 ? " section" : " sections") + " only read";
+    sections();
+    proof();
+    assumptions();
+    f_.safety = f_.assumes.empty() ? Safety::Safe : Safety::Likely;
+    if (!edits.possible) {
+      f_.safety = Safety::Candidate;
+      f_.help.push_back("no edit: " + edits.why);
+    } else if (!writers_ && !undecided_) {
+      f_.safety = Safety::Candidate;
+      f_.help.push_back("the data never changes after construction: it may need no lock at all");
+    } else {
+      f_.fix.title = c_.lock.oldType + " -> " + c_.lock.newType;
+      f_.fix.edits = std::move(edits.edits);
+      f_.fix.includes = std::move(edits.includes);
+    }
+    f_.rank = 40 + 10 * cost_ + 2 * static_cast<double>(readers_);
+    identify(f_, {s_.program.text(lock_.id)});
+    f_.fix.safety = f_.safety;
+    f_.fix.group = f_.id;
+    f_.help.push_back("locktidy why " + lock_.name);
+    return std::move(f_);
+  }
+
+ private:
+  bool reads(const Section* x) const {
+    return std::find(c_.lock.readers.begin(), c_.lock.readers.end(), x) != c_.lock.readers.end();
+  }
+  void count() {
+    for (const Section* x : c_.shown) {
+      if (reads(x)) ++readers_, cost_ = std::max(cost_, x->verdict.cost);
+      else if (x->verdict.reading == Reading::Undecided) ++undecided_;
+      else ++writers_;
+    }
+    f_.cost = costName(cost_);
+  }
+  void sections() {
+    // Readers first: they are what is proposed.
+    for (bool reading : {true, false})
+      for (const Section* x : c_.shown) {
+        if (reads(x) != reading) continue;
+        SectionNote n = sectionNote(s_, *x);
+        if (x->verdict.proved() && !reading) {
+          n.verdict = "undecided";
+          n.reason = x->ineligible.empty() ? "stays exclusive" : x->ineligible;
+        }
+        f_.sections.push_back(std::move(n));
+        f_.seenInTus = std::max(f_.seenInTus, s_.program.unitsSeeing[x->func]);
+      }
+  }
+  void proof() {
+    f_.because.push_back("the sections that only read change nothing that others can see, wait for nobody and "
+                         "never take the lock again");
+    f_.because.push_back("every write to what they read, anywhere in the program, holds `" + lock_.name + "`" +
+                         (writers_ + undecided_ ? "; those sections stay exclusive" : ""));
+    f_.because.push_back("every use of the lock in the program was seen");
+    if (writers_ + undecided_)
+      f_.because.push_back(std::to_string(writers_ + undecided_) +
+                           (writers_ + undecided_ == 1 ? " section writes" : " sections write") +
+                           " or could not be decided: readers stop waiting for readers, writers may wait longer");
+  }
+  void assumptions() {
+    std::set<std::string> all;
+    for (const Section* x : c_.lock.readers) {
+      for (const std::string& a : x->verdict.assumptions) all.insert(a);
+      f_.reads += x->verdict.reads;
+      f_.callsResolved += x->verdict.calls;
+    }
+    for (const LockClass* c : c_.lock.classes) {
+      std::vector<std::string> text;
+      textAssumptions(s_, s_.sections[c->sections.front()], text);
+      all.insert(text.begin(), text.end());
+      const MutexModel* replacement = s_.models.mutex(c_.lock.newType);
+      if (c->endlessWriter && replacement && replacement->prefersReaders) {
+        const Section& x = s_.sections[c->endlessWriter - 1];
+        Place at = placeOf(s_, x.loc);
+        all.insert("readers leave gaps for the writer at " + at.file + ":" + std::to_string(at.line) +
+                   ", which comes again and again (`" + c_.lock.newType + "` may prefer readers)");
+      }
+    }
+    f_.assumes.assign(all.begin(), all.end());
+  }
+
+  const Solution& s_;
+  Candidate& c_;
+  const LockClass& lock_;
+  Finding f_;
+  size_t readers_ = 0, writers_ = 0, undecided_ = 0;
+  int cost_ = 0;
+};
+
+std::vector<Finding> check(const Solution& s, const RuleOptions&) {
+  // Instances of one class template have one declaration.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<const LockClass*>> declared;
+  std::set<Str> ids;
+  for (const auto& [id, lock] : s.locks) {
+    const MutexModel* m = s.models.mutex(s.program.className(lock.type));
+    if (!m || m->hasShared || m->sharedReplacement.empty() || !lock.loc.valid() || lock.everShared) continue;
+    declared[{lock.loc.file, lock.loc.offset}].push_back(&lock);
+    ids.insert(id);
+  }
+  std::map<Str, std::vector<LockUse>> uses;
+  bool usesKnown = false;
+  std::vector<Finding> out;
+  for (const auto& [place, classes] : declared) {
+    const MutexModel& model = *s.models.mutex(s.program.className(classes.front()->type));
+    Candidate c;
+    c.lock.classes = classes;
+    c.lock.oldType = model.type;
+    c.lock.newType = model.sharedReplacement;
+    c.lock.header = model.header;
+    std::string obstacle;
+    // A section of a template is read-only if it is so in every instance.
+    std::map<std::tuple<uint32_t, uint32_t>, std::vector<const Section*>> places;
+    for (const LockClass* l : classes) {
+      if (obstacle.empty()) obstacle = wholeLockObstacle(s, *l, model);
+      for (uint32_t i : l->sections) {
+        const Section& x = s.sections[i];
+        places[{x.loc.file, x.loc.offset}].push_back(&x);
+      }
+    }
+    if (!obstacle.empty()) continue;
+    for (const auto& [where, group] : places) {
+      auto reads = [&](const Section* x) {
+        if (!x->verdict.proved() || !x->ineligible.empty()) return false;
+        // A guard that is taken again later: one type serves all its sections.
+        const Acquisition& q = s.acquisition(*x);
+        for (const Section& o : s.sections)
+          if (q.guard && o.func == x->func && &o != x && s.acquisition(o).guard == q.guard &&
+              (!o.verdict.proved() || !o.ineligible.empty()))
+            return false;
+        return true;
+      };
+      bool all = std::all_of(group.begin(), group.end(), reads);
+      for (const Section* x : group) {
+        (all ? c.lock.readers : c.lock.others).push_back(x);
+        if (all) c.worth |= x->verdict.cost >= kWorthSharing;
+      }
+      c.shown.push_back(group.front());
+    }
+    if (!c.worth) continue;
+
+    if (!usesKnown) uses = usesOfLocks(s, ids), usesKnown = true;
+    bool understood = true;
+    for (const LockClass* l : classes)
+      for (const LockUse& u : uses[l->id]) {
+        understood &= u.kind != UseKind::Other;
+        // A function that takes the lock by reference may hold it in a section
+        // that is not known to be one of this lock.
+        if (u.kind == UseKind::Passed)
+          understood &= s.engine.isGuardClass(s.program.functions[u.func].calls[u.call].selfType);
+        c.lock.uses.push_back(u);
+      }
+    if (!understood) continue;
+
+    int oldest = oldestStandard(s, classes.front()->loc);
+    int needed = standardOf(model.minStandard);
+    if (needed && oldest && oldest < needed) {
+      if (c.lock.newType == "std::shared_mutex" && oldest >= 14) c.lock.newType = "std::shared_timed_mutex";
+      else c.noEdit = "`" + c.lock.newType + "` needs " + model.minStandard + ", and a unit that sees the lock is older";
+    }
+    std::sort(c.shown.begin(), c.shown.end(), [](const Section* a, const Section* b) {
+      return std::tie(a->loc.file, a->loc.line, a->loc.col) < std::tie(b->loc.file, b->loc.line, b->loc.col);
+    });
+    out.push_back(Describer(s, c).run());
+  }
+  return out;
+}
+
+}  // namespace
+
+extern const Rule rule_mutex_could_be_shared;
+const Rule rule_mutex_could_be_shared{
+    "mutex-could-be-shared", "LT102", "an exclusive-only lock is held by sections that only read, long enough to be worth sharing",
+    "0.1.0", Level::Warning, true, check};
+
+}  // namespace locktidy
