@@ -872,6 +872,7 @@ void FunctionSolver::recordPass() {
   for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
     State s = in_[b];
     if (!s.reached) continue;  // dead code runs never
+    for (const auto& [acq, must] : s.held) out_.acquisitions[acq].blocks.insert(b);
     for (uint32_t k = 0; k < f_.blocks[b].events.size(); ++k) {
       const Event& ev = f_.blocks[b].events[k];
       Ctx cx;

@@ -42,12 +42,9 @@ FunctionResult FunctionSolver::run() {
   collectActions();
   lockSets();
   recordPass();
-  std::vector<uint32_t> blockOf(f_.calls.size(), kNone);
-  for (uint32_t b = 0; b < f_.blocks.size(); ++b)
-    for (const Event& event : f_.blocks[b].events)
-      if (event.kind == EventKind::Call && event.call < blockOf.size()) blockOf[event.call] = b;
-  for (CallContext& c : out_.contexts) c.endless = c.call < blockOf.size() && inEndlessLoop(blockOf[c.call]);
-  for (Acquisition& q : out_.acquisitions) q.endless = q.call < blockOf.size() && inEndlessLoop(blockOf[q.call]);
+  auto endless = [&](uint32_t call) { return call < callPoint_.size() && inEndlessLoop(callPoint_[call].block); };
+  for (CallContext& c : out_.contexts) c.endless = endless(c.call);
+  for (Acquisition& q : out_.acquisitions) q.endless = endless(q.call);
   summarise();
   return std::move(out_);
 }

@@ -30,6 +30,7 @@ struct Acquisition {
   bool byDelta = false;         // a callee acquired it: user guard or wrapper
   bool viaView = false;         // a part of the lock, reached by an accessor
   bool guardEscapes = false;    // moved, returned, stored, captured, passed on
+  std::set<std::pair<uint32_t, uint32_t>> tokens;  // (call, argument) that only shows that the lock is held
   bool heldAtExit = false;      // not released in this function on every path
   bool waits = false;           // handed to a condition variable
   bool ambiguous = false;       // which lock it is could not be told

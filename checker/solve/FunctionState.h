@@ -208,6 +208,7 @@ class FunctionSolver {
   void collectAttributes(uint32_t call, Point at);
   void collectGuard(uint32_t call, const CallInfo& ci, Point at);
   void guardEscapes();
+  bool isProofToken(uint32_t call, uint32_t arg) const;
   void applyActions(uint32_t call, State& s);
   void release(const LockAction& a, uint32_t call, State& s);
   void lockSets();

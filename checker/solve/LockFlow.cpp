@@ -412,6 +412,29 @@ void FunctionSolver::collectGuard(uint32_t call, const CallInfo& ci, Point at) {
   }
 }
 
+// Is the argument only there to show that its caller holds the lock: every
+// function that may be called leaves the parameter alone?
+bool FunctionSolver::isProofToken(uint32_t call, uint32_t arg) const {
+  const Call& c = f_.calls[call];
+  if (c.kind != CallKind::Direct || !c.callee) return false;
+  CallTarget target = p_.targetsOf(c.callee);
+  if (target.unknown || target.bodies.empty()) return false;
+  for (FuncId id : target.bodies) {
+    const FunctionFacts& fn = p_.functions[id];
+    if (arg >= fn.params.size() || !fn.params[arg].isRef || fn.opaque) return false;
+    auto names = [&](const Path& path) { return path.root == Root::Param && path.index == arg; };
+    for (const Call& inner : fn.calls) {
+      if (names(inner.self) || names(inner.target.path)) return false;
+      for (const Arg& a : inner.args)
+        if (names(a.value.path)) return false;
+    }
+    for (const Block& b : fn.blocks)
+      for (const Event& e : b.events)
+        if (names(e.place) || names(e.value.path)) return false;
+  }
+  return true;
+}
+
 // A guard whose address or value goes anywhere but its own operations.
 void FunctionSolver::guardEscapes() {
   auto mark = [&](PathId target) {
@@ -435,6 +458,12 @@ void FunctionSolver::guardEscapes() {
         std::string_view n = p_.text(f_.calls[call].name);
         if (cls == CallClass::Lock || n == "std::move" || n == "std::swap") {
           if (n == "std::swap") mark(d.src);
+          continue;
+        }
+        uint32_t arg = (r.index - kArgBase) % 32;
+        if (isProofToken(call, arg)) {
+          for (Acquisition& q : out_.acquisitions)
+            if (q.guard && (q.guard == d.src || paths_.hasPrefix(d.src, q.guard))) q.tokens.insert({call, arg});
           continue;
         }
         mark(d.src);

@@ -73,6 +73,7 @@ struct Verdict {
   // several steps, or deciding by the result of one.
   std::vector<std::pair<PathId, Str>> readPlaces, changedPlaces;
   bool compound = false;
+  bool immutable = false;          // all that keeps it undecided: what it reads is never written
   size_t reads = 0, calls = 0;
   int cost = 0;                    // T0..T3
   bool proved() const { return reading == Reading::ReadOnly; }

@@ -256,7 +256,11 @@ class Judge {
       ++v_.reads;
       guarded |= conflict(place, *e);
     }
-    if (!guarded) stop(Reading::Undecided, "nothing guarded is read", "reads nothing that the lock guards");
+    if (!guarded) {
+      v_.immutable = immutable_ && v_.reason.empty();
+      stop(Reading::Undecided, "nothing guarded is read",
+           v_.immutable ? "what it reads never changes after construction" : "reads nothing that the lock guards");
+    }
     if (!v_.reason.empty()) return;
     if (const ClassFact* owner = p_.fieldOwner(x_.lock); owner && !owner->inSystemHeader)
       if (const std::string missing = s_.missingMember(*owner); !missing.empty())
@@ -270,10 +274,13 @@ class Judge {
     const bool owned = s_.ownedByLockOwner(e.path, q_.lock);
     if (owned) v_.readPlaces.emplace_back(place, e.type);
     const Row* unlockedRead = nullptr;
-    bool writtenUnderLock = false;
+    bool writtenUnderLock = false, made = false;
     for (uint32_t id : s_.overlapping(place, e.type, e.shallow)) {
       const Row& row = s_.rows[id];
-      if (row.init) continue;
+      if (row.init) {
+        made |= row.writes();
+        continue;
+      }
       // Nobody in the program calls it, and it is no member of the lock's
       // owner: what a library offers for single objects is no suspect.
       if (row.orphan && row.owner != p_.fieldOwner(x_.lock)) continue;
@@ -300,7 +307,10 @@ class Judge {
                 (shared ? "written elsewhere under the shared lock" : "also written without the lock"));
       break;
     }
-    if (!writtenUnderLock) return false;
+    if (!writtenUnderLock) {
+      immutable_ |= owned && made && !unlockedRead;
+      return false;
+    }
     if (unlockedRead) {
       // Reads without the lock of guarded state: the discipline is mixed.
       block(Reading::Undecided, "accessed without the lock", *unlockedRead, "read",
@@ -396,6 +406,8 @@ class Judge {
     if (q_.adopted) no("the lock is taken in one place and adopted in another");
     if (q_.waits) no("it is handed to a condition variable");
     if (q_.guardEscapes) no("the guard is moved, stored, captured or passed on");
+    // (Where the lock's type changes, the functions' types change along.)
+    if (!q_.tokens.empty() && known && lock->second.hasShared) no("the guard is passed on as a proof that the lock is held");
     if (q_.heldAtExit) no("the lock is still held when the function returns");
     if (q_.foreignRelease) no("not every release surely belongs to this acquisition");
     if (asksLock_) no("it asks the lock who holds it");
@@ -435,7 +447,7 @@ class Judge {
   std::set<Str> innerLocks_;
   size_t calls_ = 0, synchronised_ = 0, atomics_ = 0, plainWrites_ = 0;
   size_t blocks_ = 0, bumps_ = 0;  // reasons against, and counter steps among them
-  bool repeated_ = false, asksLock_ = false;
+  bool repeated_ = false, asksLock_ = false, immutable_ = false;
 };
 
 // A section that is to be shared reads a consistent state only if no other

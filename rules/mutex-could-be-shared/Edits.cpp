@@ -98,8 +98,13 @@ class Editor {
           for (const Anchor& a : g->otherTypeTexts) own(a);
         }
         for (uint32_t i : c->sections)
-          if (const Acquisition& q = s_.acquisition(s_.sections[i]); q.guardLocal != kNone)
-            own(s_.function(s_.sections[i].func).locals[q.guardLocal].typeText);
+          if (const Acquisition& q = s_.acquisition(s_.sections[i]); q.guardLocal != kNone) {
+            const FunctionFacts& f = s_.function(s_.sections[i].func);
+            own(f.locals[q.guardLocal].typeText);
+            for (const auto& [call, arg] : q.tokens)
+              if (auto it = p_.byUsr.find(f.calls[call].callee); it != p_.byUsr.end())
+                for (FuncId id : it->second) own(p_.functions[id].params[arg].typeText), own(p_.functions[id].params[arg].otherTypeText);
+          }
       }
     }
     std::string name = lastPart(p_.text(alias.name));
@@ -209,12 +214,6 @@ class Editor {
     const Call& c = p_.functions[u.func].calls[u.call];
     const LockFunctionModel* m = s_.models.lockFunction(p_.text(c.name));
     if (c.macro || !c.calleeName.valid()) return cannot("a macro works on the lock at " + at(u.loc));
-    if (m->op.kind == LockOpKind::Init)
-      for (uint32_t i = 0; i < c.args.size(); ++i) {
-        const std::string& text = p_.text(c.args[i].text.text);
-        if (static_cast<int>(i) != m->lockArg && text != "NULL" && text != "0" && text != "nullptr")
-          return cannot("its attributes at " + at(u.loc) + " belong to `" + lock_.oldType + "`");
-      }
     if (m->exclusiveForm.empty()) return cannot("`" + m->name + "` has no counterpart");
     functions_.push_back({u.func, u.call});
   }
@@ -228,6 +227,7 @@ class Editor {
       calls(x, q, m, reads);
     } else if (q.guardLocal != kNone) {
       guard(f.locals[q.guardLocal], c, reads);
+      for (const auto& [call, arg] : q.tokens) token(f.calls[call], arg, reads);
     } else if (q.guard) {
       cannot("the guard at " + at(x.loc) + " is no local variable");
     } else if (reads) {
@@ -290,6 +290,47 @@ class Editor {
       args = "<" + lock_.newType + ">";
     }
     edit(a, (head == lastPart(g->type) && head != g->type ? lastPart(g->sharedForm) : g->sharedForm) + args);
+  }
+
+  // A parameter that takes the guard as a proof gets the guard's new type.
+  void token(const Call& c, uint32_t arg, bool reads) {
+    auto [it, fresh] = tokens_.emplace(std::make_pair(c.callee, arg), reads);
+    const std::string name = p_.text(c.name);
+    if (it->second != reads) return cannot("`" + name + "` is given guards of both kinds");
+    if (!fresh) return;
+    for (const AddressTaken& a : p_.addressTaken)
+      if (a.function == c.callee) return cannot("the address of `" + name + "` is taken");
+    auto found = p_.byUsr.find(c.callee);
+    if (found == p_.byUsr.end()) return;
+    for (FuncId id : found->second) {
+      const ParamInfo& param = p_.functions[id].params[arg];
+      if (param.moreDeclared) return cannot("`" + name + "` is declared several times");
+      for (const Anchor* a : {&param.typeText, &param.otherTypeText}) {
+        if (a == &param.otherTypeText && !a->valid()) continue;
+        if (!a->valid()) return cannot("the parameter of `" + name + "` is not written in plain text");
+        const TypeFact* ref = p_.type(param.type);
+        Str type = ref && ref->pointee ? ref->pointee : param.type;
+        if (!reads) {
+          retyped(*a, type, "the parameter of `" + name + "`");
+          continue;
+        }
+        const GuardModel* g = s_.models.guard(p_.className(type));
+        if (!g || g->sharedForm.empty()) return cannot("the parameter of `" + name + "` has no shared form");
+        edit(*a, g->sharedForm + "<" + lock_.newType + ">");
+      }
+    }
+    // Everybody who calls it passes one of these guards.
+    for (FuncId id = 0; id < p_.functions.size(); ++id) {
+      const FunctionFacts& f = p_.functions[id];
+      for (uint32_t i = 0; i < f.calls.size(); ++i)
+        if (f.calls[i].callee == c.callee && !passesToken(id, i, arg, reads))
+          return cannot("`" + name + "` is also called with another guard");
+    }
+  }
+  bool passesToken(FuncId func, uint32_t call, uint32_t arg, bool reads) const {
+    for (const Section* x : reads ? lock_.readers : lock_.others)
+      if (x->func == func && s_.acquisition(*x).tokens.count({call, arg})) return true;
+    return false;
   }
 
   // Helpers that say they need the lock, called where it is shared now.
@@ -358,6 +399,7 @@ class Editor {
   const SharedLock& lock_;
   SharedEdits out_;
   std::set<std::pair<uint32_t, uint32_t>> ours_;
+  std::map<std::pair<Str, uint32_t>, bool> tokens_;
   std::vector<std::pair<FuncId, uint32_t>> functions_;
   std::map<std::pair<FuncId, uint32_t>, std::string> renamed_;
 };

@@ -48,10 +48,23 @@ int oldestStandard(const Solution& s, const Loc& loc) {
   return oldest;
 }
 
+// pthread_mutex_init(&mu, &attributes): recursive, robust, shared between
+// processes, lending priority - whatever was asked for, a reader-writer lock
+// may not have it.
+bool hasAttributes(const Solution& s, const LockUse& u) {
+  if (u.kind != UseKind::Function) return false;
+  const Call& c = s.program.functions[u.func].calls[u.call];
+  if (s.models.lockFunction(s.program.text(c.name))->op.kind != LockOpKind::Init) return false;
+  for (uint32_t i = 0; i < c.args.size(); ++i) {
+    const std::string& text = s.program.text(c.args[i].text.text);
+    if (i != u.arg && text != "NULL" && text != "0" && text != "nullptr") return true;
+  }
+  return false;
+}
+
 struct Candidate {
   SharedLock lock;
   std::vector<const Section*> shown;  // one per place
-  std::string noEdit;                 // whatever the text says
   bool worth = false;
 };
 
@@ -60,9 +73,7 @@ class Describer {
   Describer(const Solution& s, Candidate& c) : s_(s), c_(c), lock_(*c.lock.classes.front()) {}
 
   Finding run() {
-    SharedEdits edits;
-    if (c_.noEdit.empty()) edits = sharedEdits(s_, c_.lock);
-    else edits.why = c_.noEdit;
+    SharedEdits edits = sharedEdits(s_, c_.lock);
     f_.rule = "mutex-could-be-shared";
     f_.code = "LT102";
     f_.level = Level::Warning;
@@ -162,6 +173,16 @@ class Describer {
   int cost_ = 0;
 };
 
+// Nobody writes what the sections read: they are readers of data that needs no
+// lock, for all that is seen.
+void neverWritten(Candidate& c) {
+  for (const Section* x : c.lock.others)
+    if (!x->verdict.immutable || !x->ineligible.empty()) return;
+  for (const Section* x : c.lock.others) c.worth |= x->verdict.cost >= kWorthSharing;
+  c.lock.readers = std::move(c.lock.others);
+  c.lock.others.clear();
+}
+
 std::vector<Finding> check(const Solution& s, const RuleOptions&) {
   // Instances of one class template have one declaration.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<const LockClass*>> declared;
@@ -211,13 +232,14 @@ std::vector<Finding> check(const Solution& s, const RuleOptions&) {
       }
       c.shown.push_back(group.front());
     }
+    if (!c.worth && c.lock.readers.empty()) neverWritten(c);
     if (!c.worth) continue;
 
     if (!usesKnown) uses = usesOfLocks(s, ids), usesKnown = true;
     bool understood = true;
     for (const LockClass* l : classes)
       for (const LockUse& u : uses[l->id]) {
-        understood &= u.kind != UseKind::Other;
+        understood &= u.kind != UseKind::Other && !hasAttributes(s, u);
         // A function that takes the lock by reference may hold it in a section
         // that is not known to be one of this lock.
         if (u.kind == UseKind::Passed)
@@ -230,7 +252,7 @@ std::vector<Finding> check(const Solution& s, const RuleOptions&) {
     int needed = standardOf(model.minStandard);
     if (needed && oldest && oldest < needed) {
       if (c.lock.newType == "std::shared_mutex" && oldest >= 14) c.lock.newType = "std::shared_timed_mutex";
-      else c.noEdit = "`" + c.lock.newType + "` needs " + model.minStandard + ", and a unit that sees the lock is older";
+      else continue;
     }
     std::sort(c.shown.begin(), c.shown.end(), [](const Section* a, const Section* b) {
       return std::tie(a->loc.file, a->loc.line, a->loc.col) < std::tie(b->loc.file, b->loc.line, b->loc.col);
