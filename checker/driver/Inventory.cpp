@@ -57,7 +57,7 @@ void explainLock(const Solution& s, const LockClass& l, std::string& out) {
          " sections, " + std::to_string(shared) + " shared, " + std::to_string(reads) + " exclusive and read-only, " +
          std::to_string(blocked) + " blocked or undecided\n";
   if (!l.barred.empty()) out += "  the whole lock is left alone: " + l.barred + "\n";
-  if (!l.hasShared) out += "  its type has no shared mode; no rule for exclusive-only locks is built yet\n";
+  if (!l.hasShared) out += "  its type has no shared mode\n";
   for (uint32_t i : l.sections) explainSection(s, s.sections[i], out);
 }
 

@@ -209,8 +209,6 @@ void FunctionSolver::applyAll(const CallTarget& t, const Frame& fr, uint32_t cal
 }
 
 void FunctionSolver::noteAcquire(const AcquireNote& n, const Ctx& cx) {
-  if (cx.state->held.size() > kMaxHeld) out_.incomplete = "too many locks may be held at once";
-  if (!out_.incomplete.empty()) return;  // its summary says "anything" then
   for (const auto& [acq, must] : cx.state->held) {
     Acquisition& q = out_.acquisitions[acq];
     // One place is enough to say which lock is taken under this one.

@@ -212,6 +212,7 @@ class FunctionSolver {
   void applyActions(uint32_t call, State& s);
   void release(const LockAction& a, uint32_t call, State& s);
   void lockSets();
+  void forgetLocks();
   bool neverReturns(uint32_t b);
   void refine(const Branch& br, bool taken, State& s);
   std::vector<HeldLock> mustHeld(const State& s);

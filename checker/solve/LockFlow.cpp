@@ -602,6 +602,7 @@ void FunctionSolver::lockSets() {
       if (ev.kind == EventKind::Call && ev.call < f_.calls.size()) {
         if (actions_[ev.call].empty()) continue;
         applyActions(ev.call, s);
+        if (s.held.size() > kMaxHeld) return forgetLocks();
         spill();
       }
     const Block& blk = f_.blocks[b];
@@ -615,6 +616,16 @@ void FunctionSolver::lockSets() {
       if (in_[t].join(next) && !queued[t]) work.push_back(t), queued[t] = true;
     }
   }
+}
+
+// In a cycle of calls a lock that a callee takes and gives back may look held
+// for ever. Beyond a limit nothing is believed to be held: the sections are
+// undecided, and accesses look unprotected.
+void FunctionSolver::forgetLocks() {
+  out_.incomplete = "too many locks may be held at once";
+  for (std::vector<LockAction>& actions : actions_) actions.clear();
+  in_.assign(f_.blocks.size(), State());
+  for (State& s : in_) s.reached = true;
 }
 
 // Does the block end the program (abort, a failed check)?

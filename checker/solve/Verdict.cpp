@@ -274,13 +274,10 @@ class Judge {
     const bool owned = s_.ownedByLockOwner(e.path, q_.lock);
     if (owned) v_.readPlaces.emplace_back(place, e.type);
     const Row* unlockedRead = nullptr;
-    bool writtenUnderLock = false, made = false;
+    bool writtenUnderLock = false;
     for (uint32_t id : s_.overlapping(place, e.type, e.shallow)) {
       const Row& row = s_.rows[id];
-      if (row.init) {
-        made |= row.writes();
-        continue;
-      }
+      if (row.init) continue;
       // Nobody in the program calls it, and it is no member of the lock's
       // owner: what a library offers for single objects is no suspect.
       if (row.orphan && row.owner != p_.fieldOwner(x_.lock)) continue;
@@ -308,7 +305,7 @@ class Judge {
       break;
     }
     if (!writtenUnderLock) {
-      immutable_ |= owned && made && !unlockedRead;
+      immutable_ |= owned && !unlockedRead && e.kind == Eff::Read;
       return false;
     }
     if (unlockedRead) {

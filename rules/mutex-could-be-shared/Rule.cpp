@@ -55,11 +55,28 @@ bool hasAttributes(const Solution& s, const LockUse& u) {
   if (u.kind != UseKind::Function) return false;
   const Call& c = s.program.functions[u.func].calls[u.call];
   if (s.models.lockFunction(s.program.text(c.name))->op.kind != LockOpKind::Init) return false;
-  for (uint32_t i = 0; i < c.args.size(); ++i) {
-    const std::string& text = s.program.text(c.args[i].text.text);
-    if (i != u.arg && text != "NULL" && text != "0" && text != "nullptr") return true;
-  }
+  for (uint32_t i = 0; i < c.args.size(); ++i)
+    if (i != u.arg && c.args[i].value.kind != ValueKind::None) return true;  // no null pointer
   return false;
+}
+
+// Does the use take the lock at once?
+bool acquires(const Solution& s, const LockUse& u) {
+  const Call& c = s.program.functions[u.func].calls[u.call == kNone ? 0 : u.call];
+  if (u.kind == UseKind::Guard) {
+    const GuardModel* g = s.models.guard(s.program.className(c.selfType));
+    for (const Arg& a : c.args)
+      if (g->tags.count(std::string(s.program.className(a.type)))) return false;
+    return true;
+  }
+  LockOpKind kind = LockOpKind::None;
+  if (u.kind == UseKind::Function) kind = s.models.lockFunction(s.program.text(c.name))->op.kind;
+  if (u.kind == UseKind::Method) {
+    const std::string& name = s.program.text(c.name);
+    if (const MutexModel* m = s.models.mutex(s.program.className(c.selfType)))
+      if (auto it = m->ops.find(name.substr(name.rfind(':') + 1)); it != m->ops.end()) kind = it->second.kind;
+  }
+  return kind == LockOpKind::Acquire;
 }
 
 struct Candidate {
@@ -81,8 +98,10 @@ class Describer {
     f_.at = f_.lock.at;
     count();
     f_.label = std::to_string(readers_) + (readers_ == 1 ? " section only reads" : " sections only read");
-    f_.message = "`" + lock_.name + "` is exclusive only, but " + std::to_string(readers_) + " of its " +
-                 std::to_string(c_.shown.size()) + (c_.shown.size() == 1 ? " section" : " sections") + " only read";
+    std::string of = readers_ == c_.shown.size() ? readers_ == 1 ? "its only section only reads" : "all its sections only read"
+                                                 : std::to_string(readers_) + " of its " + std::to_string(c_.shown.size()) +
+                                                       (readers_ == 1 ? " sections only reads" : " sections only read");
+    f_.message = "`" + lock_.name + "` is exclusive only, but " + of;
     sections();
     proof();
     assumptions();
@@ -124,6 +143,7 @@ class Describer {
       for (const Section* x : c_.shown) {
         if (reads(x) != reading) continue;
         SectionNote n = sectionNote(s_, *x);
+        if (reading) n.verdict = "read-only";
         if (x->verdict.proved() && !reading) {
           n.verdict = "undecided";
           n.reason = x->ineligible.empty() ? "stays exclusive" : x->ineligible;
@@ -135,8 +155,10 @@ class Describer {
   void proof() {
     f_.because.push_back("the sections that only read change nothing that others can see, wait for nobody and "
                          "never take the lock again");
-    f_.because.push_back("every write to what they read, anywhere in the program, holds `" + lock_.name + "`" +
-                         (writers_ + undecided_ ? "; those sections stay exclusive" : ""));
+    f_.because.push_back(writers_ + undecided_
+                             ? "every write to what they read, anywhere in the program, holds `" + lock_.name +
+                                   "`; those sections stay exclusive"
+                             : "nothing in the program writes what they read once it is constructed");
     f_.because.push_back("every use of the lock in the program was seen");
     if (writers_ + undecided_)
       f_.because.push_back(std::to_string(writers_ + undecided_) +
@@ -237,8 +259,12 @@ std::vector<Finding> check(const Solution& s, const RuleOptions&) {
 
     if (!usesKnown) uses = usesOfLocks(s, ids), usesKnown = true;
     bool understood = true;
+    std::set<std::pair<FuncId, uint32_t>> known;  // acquisitions that are sections
+    for (const LockClass* l : classes)
+      for (uint32_t i : l->sections) known.insert({s.sections[i].func, s.acquisition(s.sections[i]).call});
     for (const LockClass* l : classes)
       for (const LockUse& u : uses[l->id]) {
+        if (acquires(s, u)) understood &= known.count({u.func, u.call}) != 0;
         understood &= u.kind != UseKind::Other && !hasAttributes(s, u);
         // A function that takes the lock by reference may hold it in a section
         // that is not known to be one of this lock.
