@@ -177,6 +177,7 @@ class ProgramsTest : public testing::TestWithParam<ProgramText> {
       job.file = (dir_ / u.file).string();
       job.resourceDir = findResourceDir();
       job.arguments = {"c++", "-std=c++20"};
+      if (u.file.ends_with(".c")) job.arguments = {"cc", "-std=gnu11"};
       job.arguments.insert(job.arguments.end(), u.flags.begin(), u.flags.end());
       job.arguments.insert(job.arguments.end(), {"-c", u.file});
       out.push_back(extractTu(job));
@@ -189,7 +190,7 @@ class ProgramsTest : public testing::TestWithParam<ProgramText> {
   AnalysisOutput run(std::vector<TuFacts> units) {
     AnalysisOptions options;
     options.root = dir_.string();
-    options.select = {"exclusive-lock-on-read", "write-under-shared-lock"};
+    for (const RuleInfo& rule : ruleInfos()) options.select.push_back(rule.id);
     return analyse(std::move(units), shippedModels(), options);
   }
 

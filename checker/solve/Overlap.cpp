@@ -14,7 +14,7 @@ namespace locktidy {
 
 using Segment = Solution::Segment;
 
-Segment Solution::segment(PathId path) const {
+const Segment& Solution::segment(PathId path) const {
   auto it = segmentCache_.find(path);
   if (it != segmentCache_.end()) return it->second;
   Segment out;
@@ -29,8 +29,7 @@ Segment Solution::segment(PathId path) const {
     out.emplace_back(n.kind, n.kind == StepKind::Field ? n.entity : 0);
   }
   std::reverse(out.begin(), out.end());
-  segmentCache_[path] = out;
-  return out;
+  return segmentCache_.emplace(path, std::move(out)).first->second;
 }
 
 namespace {
@@ -59,7 +58,7 @@ bool alignedSomewhere(const Segment& a, const Segment& b, bool shallowA, bool sh
 
 bool Solution::mayOverlap(PathId a, Str typeA, PathId b, Str typeB, bool shallowA, bool shallowB) const {
   if (a == b) return true;
-  Segment x = segment(a), y = segment(b);
+  const Segment &x = segment(a), &y = segment(b);
   if (!wholeObject(x) && !wholeObject(y)) {
     // Two places in one object are told apart by their chains alone.
     return alignedSomewhere(x, y, shallowA, shallowB) || alignedSomewhere(y, x, shallowB, shallowA);
@@ -79,7 +78,7 @@ bool Solution::mayOverlap(PathId a, Str typeA, PathId b, Str typeB, bool shallow
   return wholeObject(x) ? covers(typeA, y) : covers(typeB, x);
 }
 
-std::vector<uint32_t> Solution::overlapping(PathId path, Str type, bool shallow) const {
+const std::vector<uint32_t>& Solution::overlapping(PathId path, Str type, bool shallow) const {
   auto key = std::make_tuple(path, type, shallow);
   auto cached = overlapCache_.find(key);
   if (cached != overlapCache_.end()) return cached->second;
@@ -88,7 +87,7 @@ std::vector<uint32_t> Solution::overlapping(PathId path, Str type, bool shallow)
     auto it = rowsByField_.find(field);
     if (it != rowsByField_.end()) candidates.insert(candidates.end(), it->second.begin(), it->second.end());
   };
-  Segment s = segment(path);
+  const Segment& s = segment(path);
   for (const auto& [kind, f] : s)
     if (f && (kind == StepKind::Field || kind == StepKind::Root)) take(f);
   if (wholeObject(s))
@@ -98,8 +97,20 @@ std::vector<uint32_t> Solution::overlapping(PathId path, Str type, bool shallow)
   candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   for (uint32_t r : candidates)
     if (mayOverlap(path, type, rows[r].path, rows[r].type, shallow, rows[r].shallow)) out.push_back(r);
-  overlapCache_[key] = out;
-  return out;
+  return overlapCache_.emplace(key, std::move(out)).first->second;
+}
+
+const std::vector<uint32_t>& Solution::distinctOverlapping(PathId path, Str type, bool shallow) const {
+  auto key = std::make_tuple(path, type, shallow);
+  auto cached = distinctCache_.find(key);
+  if (cached != distinctCache_.end()) return cached->second;
+  std::set<std::tuple<bool, bool, bool, bool, const ClassFact*, std::vector<HeldLock>>> seen;
+  std::vector<uint32_t> out;
+  for (uint32_t id : overlapping(path, type, shallow)) {
+    const Row& r = rows[id];
+    if (seen.emplace(r.writes(), r.atomic(), r.init, r.orphan, r.owner, r.held).second) out.push_back(id);
+  }
+  return distinctCache_.emplace(key, std::move(out)).first->second;
 }
 
 bool Solution::holds(const std::vector<HeldLock>& held, Str lock, Mode mode) const {

@@ -73,7 +73,7 @@ void Solution::addRow(FuncId site, const LocalEffect& e, PathId place, bool call
   // What is freed is nobody else's: no conflict by itself.
   r.init = e.init || e.kind == Eff::Free || dropsReference(e.func, r.path) ||
            (x.constructionOnly && origin.root == Root::This && engine.paths.derefs(e.path) == 0);
-  Segment s = segment(r.path);
+  const Segment& s = segment(r.path);
   if (callersMemory && wholeObject(s)) return;
   if (r.kind == Eff::Touch && wholeObject(s)) {
     // Code nobody knows got a whole object: it can reach the members of a

@@ -124,12 +124,16 @@ class Solution {
   using Segment = std::vector<std::pair<StepKind, Str>>;
   // An object of its own (a local or fresh one that escaped) starts with
   // {Root, 0}: it is part of nothing else.
-  Segment segment(PathId path) const;
+  const Segment& segment(PathId path) const;
   // The object itself, not a part of one.
   static bool wholeObject(const Segment& s) { return s.empty() || (s.size() == 1 && s[0] == kOwnObject); }
   static constexpr std::pair<StepKind, Str> kOwnObject{StepKind::Root, 0};
   // Rows that may touch the same memory as `path` (of type `type`) of `func`.
-  std::vector<uint32_t> overlapping(PathId path, Str type, bool shallow = false) const;
+  // (The reference stays good.)
+  const std::vector<uint32_t>& overlapping(PathId path, Str type, bool shallow = false) const;
+  // The same without rows that differ only in where they are: one of each kind
+  // of access with each set of locks.
+  const std::vector<uint32_t>& distinctOverlapping(PathId path, Str type, bool shallow = false) const;
   bool mayOverlap(PathId a, Str typeA, PathId b, Str typeB, bool shallowA = false, bool shallowB = false) const;
   // Is lock class `lock` among `held`, at least in `mode`?
   bool holds(const std::vector<HeldLock>& held, Str lock, Mode mode) const;
@@ -182,7 +186,8 @@ class Solution {
   std::set<Str> privatePointers_;           // members that alone lead to what they point to
   std::map<Str, std::string> cyclic_;       // locks in a cycle of the order graph, with a place
   mutable std::map<std::tuple<PathId, Str, bool>, std::vector<uint32_t>> overlapCache_;
-  mutable std::map<PathId, std::vector<std::pair<StepKind, Str>>> segmentCache_;
+  mutable std::map<std::tuple<PathId, Str, bool>, std::vector<uint32_t>> distinctCache_;
+  mutable std::unordered_map<PathId, Segment> segmentCache_;
 };
 
 }  // namespace locktidy

@@ -209,7 +209,7 @@ class Judge {
       Str m = e_.lockClass(h.path);
       if (!m || m == x_.lock || h.mode != Mode::Exclusive) continue;
       bool all = true;
-      for (uint32_t id : s_.overlapping(p, e.type)) {
+      for (uint32_t id : s_.distinctOverlapping(p, e.type)) {
         const Row& row = s_.rows[id];
         if (row.init || s_.holds(row.held, m, row.writes() ? Mode::Exclusive : Mode::Shared)) continue;
         all = false;
@@ -275,7 +275,7 @@ class Judge {
     if (owned) v_.readPlaces.emplace_back(place, e.type);
     const Row* unlockedRead = nullptr;
     bool writtenUnderLock = false;
-    for (uint32_t id : s_.overlapping(place, e.type, e.shallow)) {
+    for (uint32_t id : s_.distinctOverlapping(place, e.type, e.shallow)) {
       const Row& row = s_.rows[id];
       if (row.init) continue;
       // Nobody in the program calls it, and it is no member of the lock's
@@ -338,7 +338,7 @@ class Judge {
           leaves(h);
         continue;
       }
-      for (uint32_t id : s_.overlapping(h.target, 0)) {
+      for (uint32_t id : s_.distinctOverlapping(h.target, 0)) {
         const Row& row = s_.rows[id];
         if (row.init || !row.writes() || row.atomic() || !s_.holds(row.held, x_.lock, Mode::Exclusive)) continue;
         leaves(h);

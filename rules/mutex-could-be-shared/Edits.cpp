@@ -29,7 +29,7 @@ bool replaceName(std::string& text, const std::string& from, const std::string& 
     bool whole = (hit == 0 || !isWord(text[hit - 1])) && (end == text.size() || !isWord(text[end]));
     bool qualified = hit >= 2 && text.compare(hit - 2, 2, "::") == 0;
     size_t begin = hit;
-    std::string with = lastPart(to);
+    std::string with = scope.empty() ? to : lastPart(to);
     if (whole && qualified) {
       whole = !scope.empty() && hit >= scope.size() && text.compare(hit - scope.size(), scope.size(), scope) == 0 &&
               (hit == scope.size() || !isWord(text[hit - scope.size() - 1]));
@@ -134,6 +134,14 @@ class Editor {
     if (!a.valid()) return cannot(what + " is not written in plain text"), false;
     std::string text = p_.text(a.text);
     if (replaceName(text, lock_.oldType, lock_.newType)) return edit(a, text), true;
+    // `lock_guard<Mutex>`: the alias changes itself, or it is written out.
+    for (const AliasFact& alias : p_.aliases) {
+      std::string name = lastPart(p_.text(alias.name));
+      if (p_.text(alias.type) != lock_.oldType || text == name || text.ends_with("::" + name)) continue;
+      if (!replaceName(text, name, lock_.newType)) continue;
+      if (onlyOurs(alias)) return retyped(alias.typeText, 0, "`" + p_.text(alias.name) + "`");
+      return edit(a, text), true;
+    }
     if (const AliasFact* alias = aliasOf(text, type)) {
       if (onlyOurs(*alias)) return retyped(alias->typeText, 0, "`" + p_.text(alias->name) + "`");
       // Others use the alias: this one is written out.
