@@ -330,6 +330,45 @@ TEST_F(Commands, WhyNamesWhatBlocks) {
   EXPECT_TRUE(run.says("Registry::nothing_: no lock of that name"));
 }
 
+TEST_F(Commands, LocksListsEverySection) {
+  registry();
+  Outcome run = locktidy({"locks"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Registry::mu_"));
+  EXPECT_THAT(run.out, HasSubstr("registry.cpp:4  exclusive  read-only  Registry::find"));
+  run = locktidy({"locks", "-o", "json"});
+  auto locks = nlohmann::json::parse(run.out)["locks"];
+  ASSERT_EQ(locks.size(), 1u);
+  EXPECT_EQ(locks[0]["name"], "Registry::mu_");
+  EXPECT_EQ(locks[0]["sections"].size(), 3u);
+  EXPECT_EQ(locks[0]["sections"][0]["verdict"], "read-only");
+}
+
+// A kept unit is not parsed again; a change in a header it reads is noticed.
+TEST_F(Commands, CacheDirKeepsUnchangedUnits) {
+  registry();
+  std::vector<std::string> check{"check", "--cache-dir", "kept", "-o", "json"};
+  auto cached = [&](const Outcome& run) { return nlohmann::json::parse(run.out)["coverage"]["from_cache"].get<int>(); };
+  Outcome cold = locktidy(check), warm = locktidy(check);
+  EXPECT_EQ(cached(cold), 0) << cold.err;
+  int units = nlohmann::json::parse(cold.out)["coverage"]["tus"].get<int>();
+  EXPECT_EQ(cached(warm), units) << warm.err;
+  auto findings = [](const Outcome& run) { return nlohmann::json::parse(run.out)["findings"]; };
+  EXPECT_EQ(findings(cold), findings(warm));
+  write("registry.h", read("registry.h") + "// changed\n");
+  EXPECT_EQ(cached(locktidy(check)), 0);
+  EXPECT_EQ(cached(locktidy({"check", "--cache-dir", "kept", "--no-cache", "-o", "json"})), 0);
+  // What is damaged is no entry.
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_ + "/kept"))
+    if (entry.is_regular_file()) std::filesystem::resize_file(entry.path(), entry.file_size() / 2);
+  Outcome again = locktidy(check);
+  EXPECT_EQ(cached(again), 0) << again.err;
+  EXPECT_EQ(findings(cold).size(), findings(again).size());
+  Outcome bad = locktidy({"check", "--cache-dir", "registry.h/kept"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_TRUE(bad.says("registry.h/kept: cannot be made a directory")) << bad.err;
+}
+
 TEST_F(Commands, ExplainFinding) {
   oneUnit();
   json result = json::parse(locktidy({"check", "-o", "json"}).out, nullptr, false);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rules/Describe.h"
+#include "rules/mutex-could-be-shared/Edits.h"
 
 namespace locktidy {
 namespace {
@@ -57,7 +58,7 @@ void explainLock(const Solution& s, const LockClass& l, std::string& out) {
          " sections, " + std::to_string(shared) + " shared, " + std::to_string(reads) + " exclusive and read-only, " +
          std::to_string(blocked) + " blocked or undecided\n";
   if (!l.barred.empty()) out += "  the whole lock is left alone: " + l.barred + "\n";
-  if (!l.hasShared) out += "  its type has no shared mode\n";
+  if (std::string why = whyNotShared(s, l); !why.empty() && l.barred.empty()) out += "  not proposed to be shared: " + why + "\n";
   for (uint32_t i : l.sections) explainSection(s, s.sections[i], out);
 }
 

@@ -90,7 +90,7 @@ const Words<LockOpKind> kOpKinds = {{"acquire", LockOpKind::Acquire},
                                     {"view", LockOpKind::View},
                                     {"convert", LockOpKind::Convert}};
 constexpr std::string_view kClassKinds[] = {"condition-variable", "callable", "unique-owner",
-                                            "counted-pointer", "atomic"};
+                                            "counted-pointer", "reference-wrapper", "atomic"};
 
 template <typename T> const T* findWord(const Words<T>& words, std::string_view word) {
   for (const auto& [text, value] : words) {
@@ -1113,6 +1113,10 @@ bool Models::isUniqueOwner(std::string_view type) const {
 bool Models::isCountedPointer(std::string_view type) const {
   auto it = classKinds_.find(type);
   return it != classKinds_.end() && it->second == "counted-pointer";
+}
+bool Models::isReferenceWrapper(std::string_view type) const {
+  auto it = classKinds_.find(type);
+  return it != classKinds_.end() && it->second == "reference-wrapper";
 }
 bool Models::isAtomic(std::string_view type) const {
   auto it = classKinds_.find(type);

@@ -194,6 +194,8 @@ class Models {
   bool isUniqueOwner(std::string_view type) const;
   // Pointers whose last drop destroys the pointee, with an atomic count.
   bool isCountedPointer(std::string_view type) const;
+  // std::reference_wrapper: where an argument is handed on, what it refers to is.
+  bool isReferenceWrapper(std::string_view type) const;
   bool isAtomic(std::string_view type) const;
   // Containers and strings: what they hold is their own, they point nowhere.
   bool ownsElements(std::string_view type) const;

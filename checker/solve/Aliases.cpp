@@ -228,6 +228,17 @@ void FunctionSolver::defineValue(PathId dst, const Value& v, Point at, bool alwa
 }
 
 // The object behind argument i: what a reference refers to, else the slot.
+// What a function gets that is run with this argument later or by a library:
+// the object, or what std::ref made it refer to.
+PathSet FunctionSolver::handedArg(uint32_t call, uint32_t i, Point at) {
+  PathSet objects = argObject(call, i, at);
+  if (!e_.models.isReferenceWrapper(p_.className(f_.calls[call].args[i].type))) return objects;
+  PathSet out;
+  for (PathId o : objects) pointees(o, at, out);
+  limit(out);
+  return out.empty() ? objects : out;
+}
+
 PathSet FunctionSolver::argObject(uint32_t call, uint32_t i, Point at) {
   const Arg& a = f_.calls[call].args[i];
   if (isRefArg(a)) {

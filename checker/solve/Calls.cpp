@@ -239,7 +239,7 @@ std::vector<PathSet> FunctionSolver::invokeArgs(const ModelEffect& m, uint32_t c
   for (const ModelPlace& a : m.invokeArgs) {
     if (a.base == ModelPlace::Base::Args) {
       for (uint32_t i = static_cast<uint32_t>(std::max(0, a.arg)); i < f_.calls[call].args.size(); ++i)
-        out.push_back(argObject(call, i, at));
+        out.push_back(handedArg(call, i, at));
       continue;
     }
     out.push_back(evalPlace(a, call, at));

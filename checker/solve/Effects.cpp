@@ -542,7 +542,7 @@ void FunctionSolver::constructUser(const ModelEffect& m, uint32_t call, const Ct
         PathSet object;
         CallTarget target = callableArg(call, arg, cx.at, object);
         std::vector<PathSet> rest;
-        for (uint32_t i = arg + 1; i < c.args.size(); ++i) rest.push_back(argObject(call, i, cx.at));
+        for (uint32_t i = arg + 1; i < c.args.size(); ++i) rest.push_back(handedArg(call, i, cx.at));
         for (FuncId b : target.bodies) context(call, b, oneOffFrame(call, object, rest, cx.at), cx, true);
         plain(Eff::External, c.loc, c.name, cx);
       }
@@ -622,7 +622,7 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
         CallTarget t = callableTargets(call, m.place, cx.at, self);
         std::vector<PathSet> given;
         for (uint32_t i = 0; i < c.args.size(); ++i)
-          if (static_cast<int>(i) > m.place.arg) given.push_back(argObject(call, i, cx.at));
+          if (static_cast<int>(i) > m.place.arg) given.push_back(handedArg(call, i, cx.at));
         Frame fr = oneOffFrame(call, self, given, cx.at);
         for (FuncId b : t.bodies) context(call, b, fr, cx, true);
         if (m.kind == EffectKind::Later) plain(Eff::External, c.loc, c.name, cx);

@@ -27,6 +27,7 @@ struct Acquisition {
   PathId guard = kNoPath;       // the guard object, if one holds it
   uint32_t guardLocal = kNone;  // its variable
   bool isTry = false, timed = false, many = false, adopted = false;
+  bool sure = true;             // byDelta: the callee does so on every path
   bool byDelta = false;         // a callee acquired it: user guard or wrapper
   bool viaView = false;         // a part of the lock, reached by an accessor
   bool guardEscapes = false;    // moved, returned, stored, captured, passed on

@@ -161,6 +161,7 @@ class FunctionSolver {
   PathId resultOf(uint32_t call) { return paths_.root(Root::Result, call); }
   void defineValue(PathId dst, const Value& v, Point at, bool always);
   PathSet argObject(uint32_t call, uint32_t i, Point at);
+  PathSet handedArg(uint32_t call, uint32_t i, Point at);
   Frame frameOf(uint32_t call, Point at);
   PathSet mapPath(PathId path, const Frame& fr, Point at);
   void linksOf(FuncId callee, const Frame& fr, Point at);

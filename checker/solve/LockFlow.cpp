@@ -23,6 +23,7 @@ uint32_t FunctionSolver::newAcquisition(uint32_t call, LockAction& a) {
   q.timed = a.timed;
   q.many = a.many;
   q.byDelta = a.byDelta;
+  q.sure = a.must;
   q.viaView = a.view;
   q.guard = a.guard;
   for (PathId l : a.locks) q.locks.insert(l);

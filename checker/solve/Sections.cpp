@@ -116,6 +116,7 @@ void Solution::lockOrder() {
   std::map<Str, std::set<Str>> edges;
   std::map<std::pair<Str, Str>, std::pair<FuncId, Loc>> where;
   auto add = [&](Str a, Str b, FuncId f, const Loc& loc) {
+    if (a && a == b) nestedInItself_.insert(a);
     if (!a || !b || a == b) return;
     edges[a].insert(b);
     where.emplace(std::make_pair(a, b), std::make_pair(f, loc));
@@ -189,6 +190,7 @@ void Solution::collectSections() {
     const FunctionFacts& fn = program.functions[f];
     for (uint32_t a = 0; a < results[f].acquisitions.size(); ++a) {
       const Acquisition& q = results[f].acquisitions[a];
+      if (q.byDelta && !q.sure && !q.isTry) continue;  // perhaps held, perhaps not: no section
       // A wrapper that takes the lock for its caller: the section is there.
       if (q.heldAtExit) {
         bool wrapper = true;

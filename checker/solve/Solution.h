@@ -184,6 +184,7 @@ class Solution {
   std::set<std::pair<Str, Str>> changedThrough_;
   Str pointerHolder(PathId pointee) const;
   std::set<Str> privatePointers_;           // members that alone lead to what they point to
+  std::set<Str> nestedInItself_;            // locks of which two are held at once
   std::map<Str, std::string> cyclic_;       // locks in a cycle of the order graph, with a place
   mutable std::map<std::tuple<PathId, Str, bool>, std::vector<uint32_t>> overlapCache_;
   mutable std::map<std::tuple<PathId, Str, bool>, std::vector<uint32_t>> distinctCache_;

@@ -216,6 +216,9 @@ void FunctionSolver::summarise() {
   // Lock delta.
   for (const auto& [acq, must] : exit_.held) {
     const Acquisition& q = out_.acquisitions[acq];
+    // What a callee may have left held is told to its caller, and no further:
+    // where a lock is given back at all, it is there.
+    if (q.byDelta && !q.sure) continue;
     for (PathId l : q.locks) {
       PathId p = paths_.withoutIndexes(publicPath(l));
       if (paths_.rootOf(l).root == Root::Local && !containsDeref(l)) continue;

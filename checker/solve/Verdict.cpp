@@ -17,12 +17,14 @@ constexpr size_t kMaxReads = 6;      // and as evidence
 
 }  // namespace
 
-// A member of the lock's owner that is used and has no body: it could write
+// A member or friend of the lock's owner that is used and has no body: it could write
 // anything in the owner, so nothing that needs "nobody else writes" is proved.
 // One that nobody calls was forgotten in the header, or is for callers outside
 // the program, who are no suspects (RULES.md 3).
 std::string Solution::missingMember(const ClassFact& c) const {
-  for (Str usr : c.methods) {
+  std::vector<Str> insiders = c.methods;
+  insiders.insert(insiders.end(), c.friends.begin(), c.friends.end());
+  for (Str usr : insiders) {
     auto it = program.byUsr.find(usr);
     if (it == program.byUsr.end()) continue;
     const FunctionFacts& f = program.functions[it->second.front()];
@@ -278,9 +280,10 @@ class Judge {
     for (uint32_t id : s_.distinctOverlapping(place, e.type, e.shallow)) {
       const Row& row = s_.rows[id];
       if (row.init) continue;
-      // Nobody in the program calls it, and it is no member of the lock's
-      // owner: what a library offers for single objects is no suspect.
-      if (row.orphan && row.owner != p_.fieldOwner(x_.lock)) continue;
+      // Nobody in the program calls it, it is no member of the lock's owner and
+      // does not reach into one: what a library offers for single objects is no
+      // suspect.
+      if (row.orphan && row.owner != p_.fieldOwner(x_.lock) && !reachesInto(row.path)) continue;
       if (e.kind == Eff::AtomicRead && row.atomic()) continue;
       if (!row.writes()) {
         if (!s_.holds(row.held, x_.lock, Mode::Shared)) unlockedRead = &row;
@@ -316,6 +319,14 @@ class Judge {
     }
     if (v_.reason.empty() && v_.deciders.size() < kMaxReads) v_.deciders.push_back(decider(e, "read", ""));
     return true;
+  }
+
+  // Does the path name a member of the class that has the lock?
+  bool reachesInto(PathId path) const {
+    const ClassFact* owner = p_.fieldOwner(x_.lock);
+    for (PathId p = path; owner && paths_.at(p).kind != StepKind::Root; p = paths_.at(p).parent)
+      if (paths_.at(p).kind == StepKind::Field && p_.fieldOwner(paths_.at(p).entity) == owner) return true;
+    return false;
   }
 
   // References to guarded state that leave, and objects handed over.
@@ -402,6 +413,11 @@ class Judge {
     if (q_.isTry || q_.timed) no("a try or timed acquisition is a gate: its failure decides something");
     if (q_.adopted) no("the lock is taken in one place and adopted in another");
     if (q_.waits) no("it is handed to a condition variable");
+    // A gate: those who take these locks in either order never meet, as long as
+    // only one of them is inside.
+    for (const AcquireNote& n : q_.nested)
+      if (Str m = e_.lockClass(n.path); m && (s_.cyclic_.count(m) || s_.nestedInItself_.count(m)))
+        no("locks that are taken in more than one order are taken inside it");
     if (q_.guardEscapes) no("the guard is moved, stored, captured or passed on");
     // (Where the lock's type changes, the functions' types change along.)
     if (!q_.tokens.empty() && known && lock->second.hasShared) no("the guard is passed on as a proof that the lock is held");

@@ -231,6 +231,7 @@ class Editor {
     const Acquisition& q = s_.acquisition(x);
     const FunctionFacts& f = p_.functions[x.func];
     const Call& c = f.calls[q.call];
+    if (q.guardEscapes) return cannot("the guard at " + at(x.loc) + " goes on to others by its type");
     if (const LockFunctionModel* m = s_.models.lockFunction(p_.text(c.name))) {
       calls(x, q, m, reads);
     } else if (q.guardLocal != kNone) {
@@ -279,7 +280,10 @@ class Editor {
     const Anchor& a = l.isAuto ? l.initTypeText : l.typeText;
     if (!a.valid()) return cannot("the guard's type is not written at " + at(l.loc));
     if (!l.soleDeclarator) return cannot("several guards are declared together at " + at(l.loc));
-    std::string text = p_.text(a.text);
+    std::string text = p_.text(a.text), rest = p_.text(l.declText.text);
+    // `lock_guard<std::mutex> g = lock_guard<std::mutex>(mu_);`
+    if (!l.isAuto && rest.size() > text.size() && replaceName(rest = rest.substr(text.size()), lock_.oldType, lock_.newType))
+      return cannot("the guard at " + at(l.loc) + " names its type twice");
     if (!reads) {
       // Without arguments they are deduced; decltype(mu_) follows by itself.
       if (text == g->type || text == lastPart(g->type) || text.find("decltype") != std::string::npos) return;

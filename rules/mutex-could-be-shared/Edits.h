@@ -26,6 +26,10 @@ struct SharedEdits {
   std::vector<IncludeEdit> includes;
 };
 
+// Why LT102 proposes nothing for an exclusive-only lock; empty if it does, or if
+// the lock has a shared mode. For `locktidy why`.
+std::string whyNotShared(const Solution& s, const LockClass& lock);
+
 SharedEdits sharedEdits(const Solution& s, const SharedLock& lock);
 
 }  // namespace locktidy

@@ -26,6 +26,13 @@ std::string wholeLockObstacle(const Solution& s, const LockClass& lock, const Mu
       if (s.engine.lockClass(n.path) == lock.id) return "it is taken again while it is held";
     for (const HeldLock& h : s.contexts[x.func].entryHeld)
       if (s.engine.lockClass(h.path) == lock.id) return "it is taken again while it is held";
+    // Made for being taken again: code that is not known may do so.
+    if (!model.recursive) continue;
+    if (q.tooLarge || !s.results[x.func].incomplete.empty()) return "it may be taken again while it is held";
+    for (uint32_t e : q.region) {
+      Eff kind = s.results[x.func].effects[e].kind;
+      if (kind == Eff::Unknown || kind == Eff::Assumption) return "it may be taken again while it is held";
+    }
   }
   if (model.timed && model.sharedReplacement != "std::shared_timed_mutex")
     return "its replacement has no timed operations";
@@ -195,6 +202,18 @@ class Describer {
   int cost_ = 0;
 };
 
+// A lock type that has a reader-writer lock to take its place.
+bool isEligible(const Solution& s, const LockClass& lock) {
+  const MutexModel* m = s.models.mutex(s.program.className(lock.type));
+  return m && !m->hasShared && !m->sharedReplacement.empty() && lock.loc.valid() && !lock.everShared;
+}
+std::set<Str> eligibleLocks(const Solution& s) {
+  std::set<Str> out;
+  for (const auto& [id, lock] : s.locks)
+    if (isEligible(s, lock)) out.insert(id);
+  return out;
+}
+
 // Nobody writes what the sections read: they are readers of data that needs no
 // lock, for all that is seen.
 void neverWritten(Candidate& c) {
@@ -205,90 +224,107 @@ void neverWritten(Candidate& c) {
   c.lock.others.clear();
 }
 
-std::vector<Finding> check(const Solution& s, const RuleOptions&) {
-  // Instances of one class template have one declaration.
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<const LockClass*>> declared;
-  std::set<Str> ids;
-  for (const auto& [id, lock] : s.locks) {
-    const MutexModel* m = s.models.mutex(s.program.className(lock.type));
-    if (!m || m->hasShared || m->sharedReplacement.empty() || !lock.loc.valid() || lock.everShared) continue;
-    declared[{lock.loc.file, lock.loc.offset}].push_back(&lock);
-    ids.insert(id);
+using Uses = std::map<Str, std::vector<LockUse>>;
+
+// Decides about the lock that `classes` declare (instances of one template).
+// Returns why nothing is proposed, or "" with `c` filled in.
+std::string assess(const Solution& s, const std::vector<const LockClass*>& classes, Uses& uses, Candidate& c) {
+  const MutexModel& model = *s.models.mutex(s.program.className(classes.front()->type));
+  c.lock.classes = classes;
+  c.lock.oldType = model.type;
+  c.lock.newType = model.sharedReplacement;
+  c.lock.header = model.header;
+  // A section of a template is read-only if it is so in every instance.
+  std::map<std::tuple<uint32_t, uint32_t>, std::vector<const Section*>> places;
+  for (const LockClass* l : classes) {
+    if (std::string obstacle = wholeLockObstacle(s, *l, model); !obstacle.empty()) return obstacle;
+    for (uint32_t i : l->sections) {
+      const Section& x = s.sections[i];
+      places[{x.loc.file, x.loc.offset}].push_back(&x);
+    }
   }
-  std::map<Str, std::vector<LockUse>> uses;
-  bool usesKnown = false;
+  auto reads = [&](const Section* x) {
+    if (!x->verdict.proved() || !x->ineligible.empty()) return false;
+    // A guard that is taken again later: one type serves all its sections.
+    const Acquisition& q = s.acquisition(*x);
+    for (const Section& o : s.sections)
+      if (q.guard && o.func == x->func && &o != x && s.acquisition(o).guard == q.guard &&
+          (!o.verdict.proved() || !o.ineligible.empty()))
+        return false;
+    return true;
+  };
+  for (const auto& [where, group] : places) {
+    bool all = std::all_of(group.begin(), group.end(), reads);
+    for (const Section* x : group) {
+      (all ? c.lock.readers : c.lock.others).push_back(x);
+      if (all) c.worth |= x->verdict.cost >= kWorthSharing;
+    }
+    c.shown.push_back(group.front());
+  }
+  if (!c.worth && c.lock.readers.empty()) neverWritten(c);
+  if (c.lock.readers.empty()) return "no section of it only reads";
+  if (!c.worth) return "the sections that only read are short (none goes over a container): a shared lock costs more than it gives";
+
+  if (uses.empty()) uses = usesOfLocks(s, eligibleLocks(s));
+  auto at = [&](const LockUse& u) {
+    Place place = placeOf(s, u.loc);
+    return place.file + ":" + std::to_string(place.line);
+  };
+  std::set<std::pair<FuncId, uint32_t>> known;  // acquisitions that are sections
+  for (const LockClass* l : classes)
+    for (uint32_t i : l->sections) known.insert({s.sections[i].func, s.acquisition(s.sections[i]).call});
+  for (const LockClass* l : classes)
+    for (const LockUse& u : uses[l->id]) {
+      if (acquires(s, u) && !known.count({u.func, u.call})) return "the section that begins at " + at(u) + " could not be followed";
+      if (u.kind == UseKind::Other) return "what happens to it at " + at(u) + " is not understood";
+      if (hasAttributes(s, u)) return "it is made with attributes at " + at(u);
+      // A function that takes the lock by reference may hold it in a section
+      // that is not known to be one of this lock.
+      if (u.kind == UseKind::Passed && !s.engine.isGuardClass(s.program.functions[u.func].calls[u.call].selfType))
+        return "it is handed to `" + s.program.text(s.program.functions[u.func].calls[u.call].name) + "` at " + at(u);
+      c.lock.uses.push_back(u);
+    }
+
+  int oldest = oldestStandard(s, classes.front()->loc);
+  int needed = standardOf(model.minStandard);
+  if (needed && oldest && oldest < needed) {
+    if (c.lock.newType != "std::shared_mutex" || oldest < 14)
+      return "`" + c.lock.newType + "` needs " + model.minStandard + ", and a unit that sees the lock is older";
+    c.lock.newType = "std::shared_timed_mutex";
+  }
+  std::sort(c.shown.begin(), c.shown.end(), [](const Section* a, const Section* b) {
+    return std::tie(a->loc.file, a->loc.line, a->loc.col) < std::tie(b->loc.file, b->loc.line, b->loc.col);
+  });
+  return {};
+}
+
+// Exclusive-only locks by the place of their declaration.
+std::map<std::pair<uint32_t, uint32_t>, std::vector<const LockClass*>> declaredLocks(const Solution& s) {
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<const LockClass*>> out;
+  for (const auto& [id, lock] : s.locks)
+    if (isEligible(s, lock)) out[{lock.loc.file, lock.loc.offset}].push_back(&lock);
+  return out;
+}
+
+std::vector<Finding> check(const Solution& s, const RuleOptions&) {
+  Uses uses;
   std::vector<Finding> out;
-  for (const auto& [place, classes] : declared) {
-    const MutexModel& model = *s.models.mutex(s.program.className(classes.front()->type));
+  for (const auto& [place, classes] : declaredLocks(s)) {
     Candidate c;
-    c.lock.classes = classes;
-    c.lock.oldType = model.type;
-    c.lock.newType = model.sharedReplacement;
-    c.lock.header = model.header;
-    std::string obstacle;
-    // A section of a template is read-only if it is so in every instance.
-    std::map<std::tuple<uint32_t, uint32_t>, std::vector<const Section*>> places;
-    for (const LockClass* l : classes) {
-      if (obstacle.empty()) obstacle = wholeLockObstacle(s, *l, model);
-      for (uint32_t i : l->sections) {
-        const Section& x = s.sections[i];
-        places[{x.loc.file, x.loc.offset}].push_back(&x);
-      }
-    }
-    if (!obstacle.empty()) continue;
-    for (const auto& [where, group] : places) {
-      auto reads = [&](const Section* x) {
-        if (!x->verdict.proved() || !x->ineligible.empty()) return false;
-        // A guard that is taken again later: one type serves all its sections.
-        const Acquisition& q = s.acquisition(*x);
-        for (const Section& o : s.sections)
-          if (q.guard && o.func == x->func && &o != x && s.acquisition(o).guard == q.guard &&
-              (!o.verdict.proved() || !o.ineligible.empty()))
-            return false;
-        return true;
-      };
-      bool all = std::all_of(group.begin(), group.end(), reads);
-      for (const Section* x : group) {
-        (all ? c.lock.readers : c.lock.others).push_back(x);
-        if (all) c.worth |= x->verdict.cost >= kWorthSharing;
-      }
-      c.shown.push_back(group.front());
-    }
-    if (!c.worth && c.lock.readers.empty()) neverWritten(c);
-    if (!c.worth) continue;
-
-    if (!usesKnown) uses = usesOfLocks(s, ids), usesKnown = true;
-    bool understood = true;
-    std::set<std::pair<FuncId, uint32_t>> known;  // acquisitions that are sections
-    for (const LockClass* l : classes)
-      for (uint32_t i : l->sections) known.insert({s.sections[i].func, s.acquisition(s.sections[i]).call});
-    for (const LockClass* l : classes)
-      for (const LockUse& u : uses[l->id]) {
-        if (acquires(s, u)) understood &= known.count({u.func, u.call}) != 0;
-        understood &= u.kind != UseKind::Other && !hasAttributes(s, u);
-        // A function that takes the lock by reference may hold it in a section
-        // that is not known to be one of this lock.
-        if (u.kind == UseKind::Passed)
-          understood &= s.engine.isGuardClass(s.program.functions[u.func].calls[u.call].selfType);
-        c.lock.uses.push_back(u);
-      }
-    if (!understood) continue;
-
-    int oldest = oldestStandard(s, classes.front()->loc);
-    int needed = standardOf(model.minStandard);
-    if (needed && oldest && oldest < needed) {
-      if (c.lock.newType == "std::shared_mutex" && oldest >= 14) c.lock.newType = "std::shared_timed_mutex";
-      else continue;
-    }
-    std::sort(c.shown.begin(), c.shown.end(), [](const Section* a, const Section* b) {
-      return std::tie(a->loc.file, a->loc.line, a->loc.col) < std::tie(b->loc.file, b->loc.line, b->loc.col);
-    });
-    out.push_back(Describer(s, c).run());
+    if (assess(s, classes, uses, c).empty()) out.push_back(Describer(s, c).run());
   }
   return out;
 }
 
 }  // namespace
+
+std::string whyNotShared(const Solution& s, const LockClass& lock) {
+  if (lock.hasShared || lock.everShared) return {};
+  if (!isEligible(s, lock)) return "no reader-writer lock is known that could take its place";
+  Uses uses;
+  Candidate c;
+  return assess(s, declaredLocks(s)[{lock.loc.file, lock.loc.offset}], uses, c);
+}
 
 extern const Rule rule_mutex_could_be_shared;
 const Rule rule_mutex_could_be_shared{
