@@ -61,7 +61,8 @@ const CallInfo& FunctionSolver::info(uint32_t call) {
       i.wrapper = true;
       auto it = p_.wrapped.find(c.selfType);
       i.cls = CallClass::Unknown;
-      if (it != p_.wrapped.end() && it->second.size() <= kMaxWrapped) {
+      // Only copied and passed on, as far as is seen: it may hold anything.
+      if (it != p_.wrapped.end() && !it->second.empty() && it->second.size() <= kMaxWrapped) {
         i.targets = p_.anyOf(it->second);
         if (!i.targets.bodies.empty() || !i.targets.unknown) i.cls = CallClass::Bodies;
       }
@@ -194,7 +195,7 @@ CallTarget FunctionSolver::callableArg(uint32_t call, uint32_t arg, Point at, Pa
     std::string_view cls = p_.text(type->clsName);
     if (e_.models.isCallableWrapper(cls)) {
       auto it = p_.wrapped.find(type->name);
-      if (it == p_.wrapped.end() || it->second.size() > kMaxWrapped) {
+      if (it == p_.wrapped.end() || it->second.empty() || it->second.size() > kMaxWrapped) {
         t.unknown = true;
         return t;
       }

@@ -18,8 +18,9 @@ std::string scopeOf(const std::string& name) {
 }
 bool isWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// `text` with the name `from` replaced by `to`: both in full, or, where the
-// text leaves the scope out, by its last part. False if it is not there.
+// `text` with the name `from`, in full or without its scope, replaced by `to`
+// (in full: a using-declaration that reaches the one need not reach the other).
+// False if it is not there.
 bool replaceName(std::string& text, const std::string& from, const std::string& to) {
   std::string word = lastPart(from), scope = scopeOf(from), out;
   bool found = false;
@@ -29,15 +30,13 @@ bool replaceName(std::string& text, const std::string& from, const std::string& 
     bool whole = (hit == 0 || !isWord(text[hit - 1])) && (end == text.size() || !isWord(text[end]));
     bool qualified = hit >= 2 && text.compare(hit - 2, 2, "::") == 0;
     size_t begin = hit;
-    std::string with = scope.empty() ? to : lastPart(to);
     if (whole && qualified) {
       whole = !scope.empty() && hit >= scope.size() && text.compare(hit - scope.size(), scope.size(), scope) == 0 &&
               (hit == scope.size() || !isWord(text[hit - scope.size() - 1]));
       begin = hit - (whole ? scope.size() : 0);
-      with = to;
     }
     out += text.substr(at, (whole ? begin : end) - at);
-    if (whole) out += with, found = true;
+    if (whole) out += to, found = true;
     at = end;
   }
   text = out + text.substr(at);
@@ -282,7 +281,7 @@ class Editor {
     if (!l.soleDeclarator) return cannot("several guards are declared together at " + at(l.loc));
     std::string text = p_.text(a.text), rest = p_.text(l.declText.text);
     // `lock_guard<std::mutex> g = lock_guard<std::mutex>(mu_);`
-    if (!l.isAuto && rest.size() > text.size() && replaceName(rest = rest.substr(text.size()), lock_.oldType, lock_.newType))
+    if (!l.isAuto && rest.size() > text.size() && rest.find(lock_.oldType, text.size()) != std::string::npos)
       return cannot("the guard at " + at(l.loc) + " names its type twice");
     if (!reads) {
       // Without arguments they are deduced; decltype(mu_) follows by itself.
@@ -301,7 +300,7 @@ class Editor {
       // `lock_guard<Mutex>` with an alias of the lock's type.
       args = "<" + lock_.newType + ">";
     }
-    edit(a, (head == lastPart(g->type) && head != g->type ? lastPart(g->sharedForm) : g->sharedForm) + args);
+    edit(a, g->sharedForm + args);
   }
 
   // A parameter that takes the guard as a proof gets the guard's new type.
