@@ -1,7 +1,5 @@
 #include "rules/LockUses.h"
 
-#include "rules/Describe.h"
-
 namespace locktidy {
 namespace {
 
@@ -61,10 +59,7 @@ class Finder {
     if (c.kind == CallKind::Construct) return UseKind::Other;
     auto it = s_.locks.find(lock);
     const MutexModel* m = it == s_.locks.end() ? nullptr : s_.models.mutex(p_.className(it->second.type));
-    const std::string& name = p_.text(c.name);
-    size_t colon = name.rfind("::");
-    return m && m->ops.count(colon == std::string::npos ? name : name.substr(colon + 2)) ? UseKind::Method
-                                                                                       : UseKind::Other;
+    return m && m->ops.count(std::string(lastName(p_.text(c.name)))) ? UseKind::Method : UseKind::Other;
   }
   UseKind argUse(const Call& c) const {
     if (c.kind == CallKind::Construct && s_.models.guard(p_.className(c.selfType))) return UseKind::Guard;

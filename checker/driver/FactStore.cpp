@@ -1,6 +1,5 @@
 #include "checker/driver/FactStore.h"
 
-#include <unistd.h>
 #include <zstd.h>
 
 #include <cstdlib>

@@ -17,6 +17,9 @@
 //  * Where there is no such attribute (not glibc) it is a std::shared_mutex with
 //    that library's own preference.
 //
+// For programs whose std::mutex or std::shared_mutex becomes this one by hand;
+// locktidy itself does not use it. Waiting has no limit in time.
+//
 // C++17, header only, Linux or any platform with <shared_mutex>.
 #ifndef LOCKTIDY_FAIR_SHARED_MUTEX_H
 #define LOCKTIDY_FAIR_SHARED_MUTEX_H

@@ -8,10 +8,7 @@
 namespace locktidy {
 namespace {
 
-std::string lastPart(const std::string& name) {
-  size_t at = name.rfind("::");
-  return at == std::string::npos ? name : name.substr(at + 2);
-}
+std::string lastPart(const std::string& name) { return std::string(lastName(name)); }
 std::string scopeOf(const std::string& name) {
   size_t at = name.rfind("::");
   return at == std::string::npos ? std::string() : name.substr(0, at + 2);

@@ -79,9 +79,8 @@ bool acquires(const Solution& s, const LockUse& u) {
   LockOpKind kind = LockOpKind::None;
   if (u.kind == UseKind::Function) kind = s.models.lockFunction(s.program.text(c.name))->op.kind;
   if (u.kind == UseKind::Method) {
-    const std::string& name = s.program.text(c.name);
     if (const MutexModel* m = s.models.mutex(s.program.className(c.selfType)))
-      if (auto it = m->ops.find(name.substr(name.rfind(':') + 1)); it != m->ops.end()) kind = it->second.kind;
+      if (auto it = m->ops.find(std::string(lastName(s.program.text(c.name)))); it != m->ops.end()) kind = it->second.kind;
   }
   return kind == LockOpKind::Acquire;
 }
