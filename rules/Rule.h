@@ -7,12 +7,17 @@
 #include <vector>
 
 #include "checker/report/Report.h"
+#include "rules/Settings.h"
 #include "checker/solve/Solution.h"
 
 namespace locktidy {
 
+class SourceText;
+
 struct RuleOptions {
   bool openWorld = false;
+  const SourceText* text = nullptr;  // null: no edits that need the sources
+  Settings settings;
 };
 
 using CheckFn = std::vector<Finding> (*)(const Solution&, const RuleOptions&);

@@ -192,6 +192,15 @@ bool analyseProgram(const Options& options, Analysis& analysis, std::string& err
   analysis.root = programRoot(analysis.db);
   analysis.units = prepareUnits(analysis.db, analysis.root);
 
+  // A configuration that cannot be used is told of before the work, as far as it
+  // is where most are: above the sources.
+  analysis.config = std::make_shared<Config>();
+  for (const UnitInfo& unit : analysis.units) analysis.config->forFile(unit.job.file);
+  if (!analysis.config->error().empty()) {
+    error = analysis.config->error();
+    return false;
+  }
+
   std::vector<TuFacts> facts = extractUnits(analysis.units, options, store);
   Coverage coverage;
   fillCoverage(analysis, coverage);
@@ -211,7 +220,14 @@ bool analyseProgram(const Options& options, Analysis& analysis, std::string& err
   how.select = analysis.selection.rules;
   how.openWorld = options.openWorld;
   how.trustConst = options.trustConst;
+  how.settings = [config = analysis.config, root = analysis.root](const std::string& file) {
+    return config->forFile(absolutePath(file, root));
+  };
   analysis.out = analyse(std::move(facts), models, how);
+  if (!analysis.config->error().empty()) {
+    error = analysis.config->error();
+    return false;
+  }
   Result& result = analysis.out.result;
   result.root = analysis.root;
   fillCoverage(analysis, result.coverage);

@@ -2,10 +2,12 @@
 // in worker processes, findings out.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "checker/driver/CompileDb.h"
+#include "checker/driver/Config.h"
 #include "checker/driver/FactStore.h"
 #include "checker/driver/Options.h"
 #include "checker/driver/Pipeline.h"
@@ -28,6 +30,7 @@ struct Analysis {
   CompileDb db;
   std::string root;
   Selection selection;
+  std::shared_ptr<Config> config;
   std::vector<UnitInfo> units;  // in database order
   std::vector<std::string> paths;  // the command's, as Place::file is spelled
   AnalysisOutput out;           // what is reported

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "rules/Describe.h"
-#include "rules/mutex-could-be-shared/Edits.h"
+#include "rules/mutex-could-be-shared/Proposal.h"
 
 namespace locktidy {
 namespace {
@@ -46,7 +46,7 @@ void explainSection(const Solution& s, const Section& x, std::string& out) {
     if (v.proved()) out += "      assuming that " + a + "\n";
 }
 
-void explainLock(const Solution& s, const LockClass& l, std::string& out) {
+void explainLock(const Solution& s, const LockClass& l, const RuleOptions& options, std::string& out) {
   size_t reads = 0, blocked = 0, shared = 0;
   for (uint32_t i : l.sections) {
     const Section& x = s.sections[i];
@@ -58,7 +58,7 @@ void explainLock(const Solution& s, const LockClass& l, std::string& out) {
          " sections, " + std::to_string(shared) + " shared, " + std::to_string(reads) + " exclusive and read-only, " +
          std::to_string(blocked) + " blocked or undecided\n";
   if (!l.barred.empty()) out += "  the whole lock is left alone: " + l.barred + "\n";
-  if (std::string why = whyNotShared(s, l); !why.empty() && l.barred.empty()) out += "  not proposed to be shared: " + why + "\n";
+  if (std::string why = whyNotShared(s, l, options); !why.empty() && l.barred.empty()) out += "  not proposed to be shared: " + why + "\n";
   for (uint32_t i : l.sections) explainSection(s, s.sections[i], out);
 }
 
@@ -164,7 +164,7 @@ std::string unknownOf(const Solution& s) {
   return out;
 }
 
-std::string whyOf(const Solution& s, const std::string& what) {
+std::string whyOf(const Solution& s, const std::string& what, const RuleOptions& options) {
   std::string out;
   size_t colon = what.rfind(':');
   bool place = colon != std::string::npos && colon + 1 < what.size() && colon > 0 && what[colon - 1] != ':' &&
@@ -186,15 +186,15 @@ std::string whyOf(const Solution& s, const std::string& what) {
       for (const Decider& d : x.verdict.deciders) hit |= d.loc.valid() && d.loc.line == line && sameFile(d.loc);
       if (hit && locks.insert(x.lock).second) {
         auto it = s.locks.find(x.lock);
-        if (it != s.locks.end()) explainLock(s, it->second, out);
+        if (it != s.locks.end()) explainLock(s, it->second, options, out);
       }
     }
     for (const auto& [id, l] : s.locks)
-      if (l.loc.valid() && l.loc.line == line && sameFile(l.loc) && locks.insert(id).second) explainLock(s, l, out);
+      if (l.loc.valid() && l.loc.line == line && sameFile(l.loc) && locks.insert(id).second) explainLock(s, l, options, out);
     return out;
   }
   for (const auto& [id, l] : s.locks)
-    if (l.name == what || l.name.ends_with("::" + what) || s.program.text(id) == what) explainLock(s, l, out);
+    if (l.name == what || l.name.ends_with("::" + what) || s.program.text(id) == what) explainLock(s, l, options, out);
   return out;
 }
 

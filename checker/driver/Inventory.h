@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checker/solve/Solution.h"
+#include "rules/Rule.h"
 
 namespace locktidy {
 
@@ -14,7 +15,7 @@ std::string statisticsOf(const Solution& s);
 // Calls of which nothing is known, by the sections they silence.
 std::string unknownOf(const Solution& s);
 // A lock by name, or the locks of FILE:LINE; empty if there is none.
-std::string whyOf(const Solution& s, const std::string& what);
+std::string whyOf(const Solution& s, const std::string& what, const RuleOptions& options);
 
 // Every lock that is acquired and declared below one of `paths` (relative to
 // the program's root; none: everywhere), with its sections. Those held

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "checker/driver/Inventory.h"
+#include "checker/driver/System.h"
 #include "rules/Rule.h"
+#include "rules/SourceText.h"
 
 namespace locktidy {
 namespace {
@@ -14,7 +16,17 @@ struct World {
   Models models;
   Program program;
   std::unique_ptr<Solution> solution;
+  std::unique_ptr<SourceText> text;
+  RuleOptions options;
 };
+
+// locks.never-suggest. A write under a shared lock is a fault, no suggestion.
+bool unwanted(const Finding& f, const Settings& settings) {
+  if (!settings || f.rule == "write-under-shared-lock") return false;
+  for (const std::string& pattern : settings(f.lock.at.file).neverSuggest)
+    if (globMatch(pattern, f.lock.name) || globMatch(pattern, f.lock.type)) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -30,11 +42,15 @@ AnalysisOutput analyse(std::vector<TuFacts> units, const Models& models, const A
   world->solution = std::make_unique<Solution>(world->program, world->models, how);
   const Solution& s = *world->solution;
 
-  RuleOptions ruleOptions;
+  world->text = std::make_unique<SourceText>(world->program, options.root);
+  RuleOptions& ruleOptions = world->options;
   ruleOptions.openWorld = options.openWorld;
+  ruleOptions.text = world->text.get();
+  ruleOptions.settings = options.settings;
   for (const RuleEntry& entry : allRules()) {
     if (std::find(options.select.begin(), options.select.end(), entry.rule->id) == options.select.end()) continue;
-    for (Finding& f : entry.rule->check(s, ruleOptions)) output.result.findings.push_back(std::move(f));
+    for (Finding& f : entry.rule->check(s, ruleOptions))
+      if (!unwanted(f, options.settings)) output.result.findings.push_back(std::move(f));
   }
   std::sort(output.result.findings.begin(), output.result.findings.end(), [](const Finding& a, const Finding& b) {
     return std::tie(a.at.file, a.at.line, a.at.column, a.rule, a.fingerprint) <
@@ -44,7 +60,7 @@ AnalysisOutput analyse(std::vector<TuFacts> units, const Models& models, const A
   output.result.coverage.unresolvedCalls = static_cast<uint32_t>(s.unknownCallees.size());
   output.statistics = statisticsOf(s);
   output.unknownReport = unknownOf(s);
-  output.why = [world](const std::string& what) { return whyOf(*world->solution, what); };
+  output.why = [world](const std::string& what) { return whyOf(*world->solution, what, world->options); };
   output.locks = [world](const std::vector<std::string>& paths, bool json) {
     return json ? locksJson(*world->solution, paths) : locksText(*world->solution, paths);
   };

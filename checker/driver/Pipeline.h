@@ -10,6 +10,7 @@
 #include "checker/model/Facts.h"
 #include "checker/model/Models.h"
 #include "checker/report/Report.h"
+#include "rules/Settings.h"
 
 namespace locktidy {
 
@@ -18,6 +19,7 @@ struct AnalysisOptions {
   std::vector<std::string> select;  // ids of the rules to run, known and unique
   bool openWorld = false;
   bool trustConst = false;
+  Settings settings;                // of the project; empty: defaults
 };
 
 struct AnalysisOutput {

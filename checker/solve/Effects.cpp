@@ -60,7 +60,7 @@ bool FunctionSolver::known(const LocalEffect& l, const Ctx& cx) {
       continue;
     if (inSection && (have.loc.file != l.loc.file || have.loc.offset != l.loc.offset || have.block != l.block)) continue;
     have.join(l, paths_);
-    have.multiple = true;
+    have.multiple = have.inOneRound = true;
     return true;
   }
   same.push_back(static_cast<uint32_t>(out_.effects.size()));
@@ -89,6 +89,7 @@ void FunctionSolver::access(Eff kind, const PathSet& places, Str type, const Loc
   for (PathId c : places) {
     if (!isShared(c, cx.at)) continue;
     Effect x = make(kind, c, loc, type, via);
+    x.inOneRound = multiple;
     x.multiple = multiple || inLoop(cx.at.block);
     x.resultUsed = resultUsed;
     x.rmw = rmw;
@@ -175,7 +176,8 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
       y.path = c;
       y.needs = needs;
       y.inner = inner;
-      y.multiple = x.multiple || loop || how.repeated;
+      y.inOneRound = x.multiple || how.repeated;
+      y.multiple = y.inOneRound || loop;
       y.scans = x.scans || how.repeated || recursive;
       y.assumed = x.assumed || how.assumed;
       y.maybe = x.maybe || how.maybe;

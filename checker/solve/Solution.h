@@ -62,6 +62,15 @@ struct Decider {
   uint32_t chain = 0;
 };
 
+// A scalar that is counted up or down.
+struct Counter {
+  PathId place = kNoPath;
+  Str type = 0;
+  FuncId func = 0;                 // where it is stepped
+  Loc loc;
+  uint32_t chain = 0;
+};
+
 struct Verdict {
   Reading reading = Reading::Undecided;
   std::string category;            // stable key for statistics: "write", "unknown call", ...
@@ -73,6 +82,9 @@ struct Verdict {
   // several steps, or deciding by the result of one.
   std::vector<std::pair<PathId, Str>> readPlaces, changedPlaces;
   bool compound = false;
+  // All that keeps it from being read-only is one step of this counter, whose
+  // value it does not use (`counter.place` is set): LT202.
+  Counter counter;
   bool immutable = false;          // all that keeps it undecided: what it reads is never written
   size_t reads = 0, calls = 0;
   int cost = 0;                    // T0..T3

@@ -62,6 +62,7 @@ struct Effect {
   PathId path = kNoPath;
   Str type = 0;           // of the accessed place
   bool multiple = false;  // may happen more than once
+  bool inOneRound = false;  // ... even in one round of the loops of the function itself
   bool scans = false;     // in rounds below the call it comes from: a loop, recursion, all elements
   bool resultUsed = false;
   bool init = false;      // on an object under construction or destruction
@@ -86,6 +87,7 @@ struct Effect {
   // if it is of both, what may be if it is of either.
   void join(const Effect& o, const PathTable& paths) {
     multiple |= o.multiple;
+    inOneRound |= o.inOneRound;
     scans |= o.scans;
     resultUsed |= o.resultUsed;
     assumed &= o.assumed;

@@ -54,6 +54,7 @@ class Judge {
     nestedLocks();
     conflicts();
     references();
+    counter();
     cost();
     std::sort(v_.assumptions.begin(), v_.assumptions.end());
     v_.assumptions.erase(std::unique(v_.assumptions.begin(), v_.assumptions.end()), v_.assumptions.end());
@@ -62,7 +63,6 @@ class Judge {
       v_.category = "read-only";
       v_.reason = "only reads";
     }
-    if (bumps_ && bumps_ == blocks_) v_.unblock = "an atomic counter would make this section read-only";
     eligibility();
   }
 
@@ -82,6 +82,7 @@ class Judge {
     return d;
   }
   void stop(Reading reading, const std::string& category, const std::string& why) {
+    ++stops_;
     if (!v_.reason.empty() && (reading != Reading::Writing || v_.reading == Reading::Writing)) return;
     v_.reading = reading;
     v_.category = category;
@@ -90,7 +91,6 @@ class Judge {
   template <class Access>
   void block(Reading reading, const std::string& category, const Access& a, const char* kind, const std::string& why) {
     stop(reading, category, why);
-    ++blocks_;
     if (v_.deciders.size() < kMaxDeciders) v_.deciders.push_back(decider(a, kind, why));
   }
 
@@ -125,7 +125,7 @@ class Judge {
           block(Reading::Undecided, "unknown call", e, "unknown", "calls `" + name + "`, of which nothing is known");
           break;
         }
-        case Eff::Sync: synchronised_ += e.multiple ? 2 : 1; break;
+        case Eff::Sync: synchronised_ += repeats(e) ? 2 : 1; break;
         case Eff::Drop: dropTypes.insert(p_.text(e.type)); break;
         case Eff::Read:
         case Eff::AtomicRead: read(e); break;
@@ -182,7 +182,7 @@ class Judge {
         v_.compound |= e.resultUsed;
         v_.changedPlaces.emplace_back(p, e.type);
         atomicWrites_.insert(paths_.withoutIndexes(p));
-        atomics_ += e.multiple ? 2 : 1;
+        atomics_ += repeats(e) ? 2 : 1;
         if (e.resultUsed)
           block(Reading::Writing, "atomic decision", e, "atomic",
                 "uses the result of an atomic update of `" + e_.describe(p) + "`");
@@ -191,16 +191,16 @@ class Judge {
       if (Str inner = innerLock(p, e)) {
         v_.changedPlaces.emplace_back(p, e.type);
         innerLocks_.insert(inner);
-        repeated_ |= e.multiple;
+        repeated_ |= repeats(e);
         continue;
       }
       if (s_.dropsReference(e.func, p)) continue;
       v_.changedPlaces.emplace_back(p, e.type);
-      plainWrites_ += e.multiple ? 2 : 1;
+      plainWrites_ += repeats(e) ? 2 : 1;
+      if (e.bump) bumped_.push_back({p, &e});
       if (!written_.insert({p, e.type}).second) continue;
       block(Reading::Writing, "write", e, "write",
             "`" + e_.describe(p) + "` is written" + (e.via ? " by `" + p_.text(e.via) + "`" : std::string()));
-      bumps_ += e.bump;
     }
   }
 
@@ -254,6 +254,7 @@ class Judge {
     std::set<std::pair<PathId, bool>> seen;
     bool guarded = false;
     for (const auto& [place, e] : reads_) {
+      if (onlyBumped(place)) continue;  // an atomic counter conflicts with nobody
       if (!seen.insert({place, e->shallow}).second) continue;
       ++v_.reads;
       guarded |= conflict(place, *e);
@@ -263,10 +264,24 @@ class Judge {
       stop(Reading::Undecided, "nothing guarded is read",
            v_.immutable ? "what it reads never changes after construction" : "reads nothing that the lock guards");
     }
-    if (!v_.reason.empty()) return;
+    if (!v_.reason.empty() && bumped_.size() != 1) return;
     if (const ClassFact* owner = p_.fieldOwner(x_.lock); owner && !owner->inSystemHeader)
       if (const std::string missing = s_.missingMember(*owner); !missing.empty())
         stop(Reading::Undecided, "a member has no body", "`" + missing + "` has no body in the program");
+  }
+
+  // LT202: all that keeps the section from being shared is the step of one
+  // counter, whose value it does not look at.
+  bool onlyBumped(PathId place) const {
+    return bumped_.size() == 1 && plainWrites_ == 1 && paths_.withoutIndexes(place) == paths_.withoutIndexes(bumped_[0].first);
+  }
+  void counter() {
+    if (bumped_.size() != 1 || plainWrites_ != 1 || stops_ != 1 || atomics_ + synchronised_) return;
+    const auto& [place, step] = bumped_[0];
+    for (const auto& [read, e] : reads_)
+      if (onlyBumped(read) && (e->func != step->func || e->loc.file != step->loc.file || e->loc.offset != step->loc.offset)) return;
+    v_.counter = {place, step->type, step->func, step->loc, step->chain};
+    v_.unblock = "an atomic counter would make this section read-only";
   }
 
   // Compares one read with everything else that touches the place. True: the
@@ -366,31 +381,34 @@ class Judge {
           "a reference to `" + e_.describe(h.target) + "` leaves the section");
   }
 
+  // Is the block gone through again within the section? A loop around the whole
+  // section passes the block that acquires.
+  bool inner(uint32_t block) {
+    const FunctionFacts& fn = p_.functions[x_.func];
+    if (home_ == kNone)
+      for (uint32_t b = 0; b < fn.blocks.size(); ++b)
+        for (const Event& event : fn.blocks[b].events)
+          if (event.kind == EventKind::Call && event.call == q_.call) home_ = b;
+    auto [it, fresh] = inner_.emplace(block, false);
+    if (!fresh || block == home_ || block >= fn.blocks.size()) return it->second;
+    std::vector<uint32_t> todo = fn.blocks[block].succs;
+    std::set<uint32_t> seen(todo.begin(), todo.end());
+    while (!todo.empty()) {
+      uint32_t b = todo.back();
+      todo.pop_back();
+      if (b == block) return inner_[block] = true;
+      if (b == home_ || !q_.blocks.count(b)) continue;
+      for (uint32_t next : fn.blocks[b].succs)
+        if (seen.insert(next).second) todo.push_back(next);
+    }
+    return false;
+  }
+  bool repeats(const LocalEffect& e) { return e.inOneRound || inner(e.block); }
+
   // The classes T0-T3 of WHEN_IT_PAYS.md, from what is known here: T2 goes over
   // a container or recurses, T3 does so in rounds, T1 calls something, T0 does
   // not even that.
   void cost() {
-    const FunctionFacts& fn = p_.functions[x_.func];
-    uint32_t home = kNone;  // the block that acquires: a loop through it is around the section
-    for (uint32_t b = 0; b < fn.blocks.size(); ++b)
-      for (const Event& event : fn.blocks[b].events)
-        if (event.kind == EventKind::Call && event.call == q_.call) home = b;
-    std::map<uint32_t, bool> known;
-    auto inner = [&](uint32_t block) {
-      auto [it, fresh] = known.emplace(block, false);
-      if (!fresh || block == home || block >= fn.blocks.size()) return it->second;
-      std::vector<uint32_t> todo = fn.blocks[block].succs;
-      std::set<uint32_t> seen(todo.begin(), todo.end());
-      while (!todo.empty()) {
-        uint32_t b = todo.back();
-        todo.pop_back();
-        if (b == block) return known[block] = true;
-        if (b == home || !q_.blocks.count(b)) continue;
-        for (uint32_t next : fn.blocks[b].succs)
-          if (seen.insert(next).second) todo.push_back(next);
-      }
-      return false;
-    };
     for (uint32_t index : q_.region) {
       const LocalEffect& e = r_.effects[index];
       if (e.kind != Eff::Read && e.kind != Eff::AtomicRead && e.kind != Eff::Write) continue;
@@ -459,7 +477,10 @@ class Judge {
   std::set<PathId> atomicReads_, atomicWrites_;
   std::set<Str> innerLocks_;
   size_t calls_ = 0, synchronised_ = 0, atomics_ = 0, plainWrites_ = 0;
-  size_t blocks_ = 0, bumps_ = 0;  // reasons against, and counter steps among them
+  uint32_t home_ = kNone;         // the block that acquires
+  std::map<uint32_t, bool> inner_;
+  size_t stops_ = 0;  // reasons against
+  std::vector<std::pair<PathId, const LocalEffect*>> bumped_;  // steps of counters
   bool repeated_ = false, asksLock_ = false, immutable_ = false;
 };
 

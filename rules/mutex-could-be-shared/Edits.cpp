@@ -397,9 +397,12 @@ class Editor {
   void includes() {
     const MutexModel* old = s_.models.mutex(lock_.oldType);
     if (!old || lock_.header.empty() || lock_.header == "<pthread.h>") return;
-    std::set<std::string> files;
-    for (const Edit& e : out_.edits) files.insert(e.file);
-    for (const std::string& file : files) out_.includes.push_back({file, lock_.header});
+    std::set<std::pair<std::string, std::string>> needed;
+    for (const Edit& e : out_.edits) {
+      if (e.newText.find(lastPart(lock_.newType)) != std::string::npos) needed.insert({e.file, lock_.header});
+      if (e.newText.find("std::shared_lock") != std::string::npos) needed.insert({e.file, "<shared_mutex>"});
+    }
+    for (const auto& [file, header] : needed) out_.includes.push_back({file, header});
   }
 
   const Solution& s_;

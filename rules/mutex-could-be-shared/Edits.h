@@ -17,6 +17,8 @@ struct SharedLock {
   std::vector<const Section*> others;    // stay exclusive
   std::string oldType, newType;          // "std::mutex", "std::shared_mutex"
   std::string header;                    // of newType
+  // Those of `readers` that step a counter, which becomes atomic (LT202).
+  std::vector<const Section*> counters;
 };
 
 struct SharedEdits {
@@ -25,10 +27,6 @@ struct SharedEdits {
   std::vector<Edit> edits;
   std::vector<IncludeEdit> includes;
 };
-
-// Why LT102 proposes nothing for an exclusive-only lock; empty if it does, or if
-// the lock has a shared mode. For `locktidy why`.
-std::string whyNotShared(const Solution& s, const LockClass& lock);
 
 SharedEdits sharedEdits(const Solution& s, const SharedLock& lock);
 

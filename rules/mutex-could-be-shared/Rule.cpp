@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <map>
 
+#include "rules/AtomicScalar.h"
 #include "rules/Describe.h"
-#include "rules/Rule.h"
 #include "rules/mutex-could-be-shared/Edits.h"
+#include "rules/mutex-could-be-shared/Proposal.h"
 
 namespace locktidy {
 namespace {
@@ -87,13 +88,16 @@ bool acquires(const Solution& s, const LockUse& u) {
 
 struct Candidate {
   SharedLock lock;
-  std::vector<const Section*> shown;  // one per place
+  std::vector<const Section*> shown;    // one per place
+  std::vector<const Section*> blocked;  // read-only but for a counter that cannot be atomic
   bool worth = false;
+  bool asked = false;  // not worth it by itself: the configuration asks for all readers
 };
 
 class Describer {
  public:
-  Describer(const Solution& s, Candidate& c) : s_(s), c_(c), lock_(*c.lock.classes.front()) {}
+  Describer(const Solution& s, Candidate& c, const AtomicScalars& scalars)
+      : s_(s), c_(c), scalars_(scalars), lock_(*c.lock.classes.front()) {}
 
   Finding run() {
     SharedEdits edits = sharedEdits(s_, c_.lock);
@@ -122,6 +126,15 @@ class Describer {
       f_.fix.title = c_.lock.oldType + " -> " + c_.lock.newType;
       f_.fix.edits = std::move(edits.edits);
       f_.fix.includes = std::move(edits.includes);
+      for (const Section* x : c_.lock.counters) {
+        const AtomicEdits& atomic = scalars_.edits(scalars_.entityOf(x->verdict.counter.place));
+        addEdits(f_.fix.edits, atomic.edits);
+        f_.fix.includes.insert(f_.fix.includes.end(), atomic.includes.begin(), atomic.includes.end());
+      }
+      if (c_.asked) {
+        f_.safety = Safety::Candidate;
+        f_.help.push_back("its readers are short: measure before you share it");
+      }
     }
     f_.rank = 40 + 10 * cost_ + 2 * static_cast<double>(readers_);
     identify(f_, {s_.program.text(lock_.id)});
@@ -150,6 +163,7 @@ class Describer {
         if (reads(x) != reading) continue;
         SectionNote n = sectionNote(s_, *x);
         if (reading) n.verdict = "read-only";
+        if (reading && x->verdict.counter.place) n.reason = "only reads, but for a counter that becomes atomic";
         if (x->verdict.proved() && !reading) {
           n.verdict = "undecided";
           n.reason = x->ineligible.empty() ? "stays exclusive" : x->ineligible;
@@ -175,6 +189,8 @@ class Describer {
     std::set<std::string> all;
     for (const Section* x : c_.lock.readers) {
       for (const std::string& a : x->verdict.assumptions) all.insert(a);
+      if (x->verdict.counter.place)
+        all.insert("nothing depends on when exactly `" + s_.engine.describe(x->verdict.counter.place) + "` is counted");
       f_.reads += x->verdict.reads;
       f_.callsResolved += x->verdict.calls;
     }
@@ -195,6 +211,7 @@ class Describer {
 
   const Solution& s_;
   Candidate& c_;
+  const AtomicScalars& scalars_;
   const LockClass& lock_;
   Finding f_;
   size_t readers_ = 0, writers_ = 0, undecided_ = 0;
@@ -227,12 +244,21 @@ using Uses = std::map<Str, std::vector<LockUse>>;
 
 // Decides about the lock that `classes` declare (instances of one template).
 // Returns why nothing is proposed, or "" with `c` filled in.
-std::string assess(const Solution& s, const std::vector<const LockClass*>& classes, Uses& uses, Candidate& c) {
+std::string assess(const Solution& s, const std::vector<const LockClass*>& classes, const RuleOptions& options,
+                   const AtomicScalars& scalars, Uses& uses, Candidate& c) {
   const MutexModel& model = *s.models.mutex(s.program.className(classes.front()->type));
   c.lock.classes = classes;
   c.lock.oldType = model.type;
   c.lock.newType = model.sharedReplacement;
   c.lock.header = model.header;
+  LockSettings settings;
+  if (options.settings) settings = options.settings(s.program.text(s.program.files[classes.front()->loc.file].path));
+  // (What takes the place of a timed lock has to be timed.)
+  const bool chosen = !settings.sharedMutex.empty() && !model.timed && model.sharedReplacement.starts_with("std::");
+  if (chosen) {
+    c.lock.newType = settings.sharedMutex;
+    c.lock.header = settings.sharedMutexHeader;
+  }
   // A section of a template is read-only if it is so in every instance.
   std::map<std::tuple<uint32_t, uint32_t>, std::vector<const Section*>> places;
   for (const LockClass* l : classes) {
@@ -242,26 +268,32 @@ std::string assess(const Solution& s, const std::vector<const LockClass*>& class
       places[{x.loc.file, x.loc.offset}].push_back(&x);
     }
   }
+  // Read-only, or but for a counter that can be atomic.
+  auto readOnly = [&](const Section* x) {
+    if (!x->ineligible.empty()) return false;
+    if (x->verdict.proved()) return true;
+    return x->verdict.counter.place && scalars.edits(scalars.entityOf(x->verdict.counter.place)).why.empty();
+  };
   auto reads = [&](const Section* x) {
-    if (!x->verdict.proved() || !x->ineligible.empty()) return false;
+    if (!readOnly(x)) return false;
     // A guard that is taken again later: one type serves all its sections.
     const Acquisition& q = s.acquisition(*x);
     for (const Section& o : s.sections)
-      if (q.guard && o.func == x->func && &o != x && s.acquisition(o).guard == q.guard &&
-          (!o.verdict.proved() || !o.ineligible.empty()))
-        return false;
+      if (q.guard && o.func == x->func && &o != x && s.acquisition(o).guard == q.guard && !readOnly(&o)) return false;
     return true;
   };
   for (const auto& [where, group] : places) {
     bool all = std::all_of(group.begin(), group.end(), reads);
     for (const Section* x : group) {
       (all ? c.lock.readers : c.lock.others).push_back(x);
+      if (x->verdict.counter.place && x->ineligible.empty()) (all ? c.lock.counters : c.blocked).push_back(x);
       if (all) c.worth |= x->verdict.cost >= kWorthSharing;
     }
     c.shown.push_back(group.front());
   }
   if (!c.worth && c.lock.readers.empty()) neverWritten(c);
   if (c.lock.readers.empty()) return "no section of it only reads";
+  if (!c.worth && settings.includeT1) c.worth = c.asked = true;
   if (!c.worth) return "the sections that only read are short (none goes over a container): a shared lock costs more than it gives";
 
   if (uses.empty()) uses = usesOfLocks(s, eligibleLocks(s));
@@ -285,7 +317,8 @@ std::string assess(const Solution& s, const std::vector<const LockClass*>& class
     }
 
   int oldest = oldestStandard(s, classes.front()->loc);
-  int needed = standardOf(model.minStandard);
+  const MutexModel* replacement = chosen ? s.models.mutex(c.lock.newType) : &model;
+  int needed = replacement ? standardOf(replacement->minStandard) : 0;
   if (needed && oldest && oldest < needed) {
     if (c.lock.newType != "std::shared_mutex" || oldest < 14)
       return "`" + c.lock.newType + "` needs " + model.minStandard + ", and a unit that sees the lock is older";
@@ -305,24 +338,34 @@ std::map<std::pair<uint32_t, uint32_t>, std::vector<const LockClass*>> declaredL
   return out;
 }
 
-std::vector<Finding> check(const Solution& s, const RuleOptions&) {
-  Uses uses;
+std::vector<Finding> check(const Solution& s, const RuleOptions& options) {
   std::vector<Finding> out;
-  for (const auto& [place, classes] : declaredLocks(s)) {
-    Candidate c;
-    if (assess(s, classes, uses, c).empty()) out.push_back(Describer(s, c).run());
-  }
+  for (SharedProposal& p : sharedProposals(s, options)) out.push_back(std::move(p.finding));
   return out;
 }
 
 }  // namespace
 
-std::string whyNotShared(const Solution& s, const LockClass& lock) {
+std::vector<SharedProposal> sharedProposals(const Solution& s, const RuleOptions& options) {
+  Uses uses;
+  AtomicScalars scalars(s, options.text);
+  std::vector<SharedProposal> out;
+  for (const auto& [place, classes] : declaredLocks(s)) {
+    Candidate c;
+    if (!assess(s, classes, options, scalars, uses, c).empty()) continue;
+    Finding f = Describer(s, c, scalars).run();
+    out.push_back({std::move(f), c.lock.counters, c.blocked});
+  }
+  return out;
+}
+
+std::string whyNotShared(const Solution& s, const LockClass& lock, const RuleOptions& options) {
   if (lock.hasShared || lock.everShared) return {};
   if (!isEligible(s, lock)) return "no reader-writer lock is known that could take its place";
   Uses uses;
+  AtomicScalars scalars(s, options.text);
   Candidate c;
-  return assess(s, declaredLocks(s)[{lock.loc.file, lock.loc.offset}], uses, c);
+  return assess(s, declaredLocks(s)[{lock.loc.file, lock.loc.offset}], options, scalars, uses, c);
 }
 
 extern const Rule rule_mutex_could_be_shared;
