@@ -78,11 +78,13 @@ void AtomicScalars::findUses() const {
           uses_[x].push_back({e.rmw ? ScalarUseKind::Step : ScalarUseKind::Store, id, e.op, e.rmwUsed, init, kNone, e.loc});
           continue;
         }
-        // The read that is half of a step.
-        bool half = false;
+        // The read that is half of a step, or takes the value of one (`++n`).
+        auto same = [&](const Event& w) {
+          return w.kind == EventKind::Write && w.place == e.place && w.loc.file == e.loc.file && w.loc.line == e.loc.line;
+        };
+        bool half = i > 0 && same(b.events[i - 1]) && e.loc.offset <= b.events[i - 1].loc.offset;
         for (size_t k = i + 1; k < b.events.size() && !half; ++k)
-          half = b.events[k].kind == EventKind::Write && b.events[k].rmw && b.events[k].place == e.place &&
-                 b.events[k].loc.offset == e.loc.offset && b.events[k].loc.file == e.loc.file;
+          half = same(b.events[k]) && b.events[k].rmw && b.events[k].loc.offset == e.loc.offset;
         if (!half) uses_[x].push_back({ScalarUseKind::Load, id, 0, false, false, kNone, e.loc});
       }
   }
@@ -91,6 +93,12 @@ void AtomicScalars::findUses() const {
 const std::vector<ScalarUse>& AtomicScalars::uses(Str entity) const {
   findUses();
   return uses_[entity];
+}
+
+bool AtomicScalars::isAccess(Str entity, FuncId func, const Loc& loc) const {
+  for (const ScalarUse& u : uses(entity))
+    if (u.func == func && u.loc.file == loc.file && u.loc.offset == loc.offset) return true;
+  return false;
 }
 
 const AtomicEdits& AtomicScalars::edits(Str entity) const {

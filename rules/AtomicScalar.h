@@ -44,6 +44,8 @@ class AtomicScalars {
   // The scalar that a place is: its last step is a member, or it is a global.
   Str entityOf(PathId place) const;
   const std::vector<ScalarUse>& uses(Str entity) const;
+  // Is there an access of its own at the place (not the read within a step)?
+  bool isAccess(Str entity, FuncId func, const Loc& loc) const;
   const AtomicEdits& edits(Str entity) const;
   std::string name(Str entity) const;
 

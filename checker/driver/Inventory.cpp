@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rules/Describe.h"
+#include "rules/mutex-could-be-atomic/Removal.h"
 #include "rules/mutex-could-be-shared/Proposal.h"
 
 namespace locktidy {
@@ -59,6 +60,7 @@ void explainLock(const Solution& s, const LockClass& l, const RuleOptions& optio
          std::to_string(blocked) + " blocked or undecided\n";
   if (!l.barred.empty()) out += "  the whole lock is left alone: " + l.barred + "\n";
   if (std::string why = whyNotShared(s, l, options); !why.empty() && l.barred.empty()) out += "  not proposed to be shared: " + why + "\n";
+  if (std::string why = whyNotAtomic(s, l, options); !why.empty() && l.barred.empty()) out += "  not proposed to be atomic: " + why + "\n";
   for (uint32_t i : l.sections) explainSection(s, s.sections[i], out);
 }
 

@@ -160,6 +160,8 @@ class Solution {
   // Is a `Free` part of dropping a counted reference (the count has said that
   // nobody else is left)?
   bool countedDrop(const LocalEffect& e) const;
+  // A member or friend of the class that is used and has no body; "" if none.
+  std::string missingMember(const ClassFact& c) const;
 
  private:
   friend class Judge;                       // Verdict.cpp
@@ -175,7 +177,6 @@ class Solution {
   void findPrivatePointers();
   bool sameElement(Str index, PathId path) const;
   void lockOrder();
-  std::string missingMember(const ClassFact& c) const;
   void judge(Section& s);
   void judgeSnapshot(Section& s);
   struct Site {                             // one call, seen from the callee
