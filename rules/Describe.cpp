@@ -100,13 +100,15 @@ void textAssumptions(const Solution& s, const Section& section, std::vector<std:
   auto lock = s.locks.find(section.lock);
   if (lock == s.locks.end()) return;
   // Names of the lock and of what its sections access.
-  std::set<Str> names;
+  std::set<Str> names, globals;
   auto addField = [&](Str usr) {
     if (const FieldFact* f = p.field(usr)) names.insert(f->name);
     else if (const GlobalFact* g = p.global(usr)) {
       const std::string& full = p.text(g->name);
       size_t at = full.rfind("::");
-      names.insert(p.strings.find(at == std::string::npos ? full : full.substr(at + 2)));
+      Str name = p.strings.find(at == std::string::npos ? full : full.substr(at + 2));
+      names.insert(name);
+      globals.insert(name);
     }
   };
   addField(section.lock);
@@ -130,10 +132,21 @@ void textAssumptions(const Solution& s, const Section& section, std::vector<std:
     }
   }
   names.erase(0);
+  globals.erase(0);
+  // Elsewhere, text of the same unit can name what is global, and a member of
+  // the owner if it names that too.
+  std::set<uint32_t> near;
+  for (const Program::Unit& u : p.units)
+    if (lock->second.loc.valid() && std::find(u.files.begin(), u.files.end(), lock->second.loc.file) != u.files.end())
+      near.insert(u.files.begin(), u.files.end());
+  const Str ownerName = owner ? p.strings.find(std::string(lastName(p.text(owner->name)))) : 0;
   for (const InactiveText& t : p.inactive) {
-    if (!t.begin.valid() || !files.count(t.begin.file)) continue;
+    if (!t.begin.valid()) continue;
+    bool own = files.count(t.begin.file);
+    if (!own && !near.count(t.begin.file)) continue;
+    own |= ownerName && std::find(t.names.begin(), t.names.end(), ownerName) != t.names.end();
     for (Str n : t.names)
-      if (names.count(n)) {
+      if ((own ? names : globals).count(n)) {
         assumes.push_back(p.text(p.files[t.begin.file].path) + ":" + std::to_string(t.begin.line) +
                           (t.isTemplate ? " is a template that nobody instantiates and names `"
                                         : " is inactive here and names `") +
