@@ -86,6 +86,10 @@ bool Engine::isGuardClass(Str type) {
       const TypeFact* t = program.type(f.params[0].type);
       if (!t || (t->kind != TypeKind::Ref && t->kind != TypeKind::Pointer)) continue;
       if (t->pointee != type && isLockClass(t->pointee)) result = true;
+      // `Access(Box* box) : guard_(box->mu)`: it holds a guard for as long as
+      // it lives.
+      if (t->pointee != type && !c->isLambda && program.classOfType(t->pointee))
+        for (const FieldFact& field : c->fields) result |= !field.isStatic && models.guard(program.className(field.type));
     }
   }
   guardClasses_[type] = result;

@@ -306,7 +306,10 @@ std::string assess(const Solution& s, const std::vector<const LockClass*>& class
     for (uint32_t i : l->sections) known.insert({s.sections[i].func, s.acquisition(s.sections[i]).call});
   for (const LockClass* l : classes)
     for (const LockUse& u : uses[l->id]) {
-      if (acquires(s, u) && !known.count({u.func, u.call})) return "the section that begins at " + at(u) + " could not be followed";
+      // (What the program's own guards take is a section of those who have them.)
+      const FunctionFacts& fn = s.program.functions[u.func];
+      bool inGuard = fn.isCtor && s.engine.isGuardClass(fn.ownerType);
+      if (acquires(s, u) && !inGuard && !known.count({u.func, u.call})) return "the section that begins at " + at(u) + " could not be followed";
       if (u.kind == UseKind::Other) return "what happens to it at " + at(u) + " is not understood";
       if (hasAttributes(s, u)) return "it is made with attributes at " + at(u);
       // A function that takes the lock by reference may hold it in a section
