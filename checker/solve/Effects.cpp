@@ -168,6 +168,8 @@ void FunctionSolver::applyBody(FuncId callee, const Frame& fr, const Loc& loc, c
     for (const HeldLock& h : x.inner) {
       const PathSet& m = mapped(h.path);
       if (m.size() == 1) inner.push_back({publicPath(m.front()), h.mode});
+      // One of several objects: which lock it is stays known by its class.
+      else if (e_.lockClass(h.path)) inner.push_back({paths_.replacePrefix(h.path, paths_.base(h.path), paths_.unknown()), h.mode});
     }
     PathSet places = pathless ? PathSet{x.path} : mapped(x.path);
     for (PathId c : places) {
@@ -416,7 +418,8 @@ void FunctionSolver::destroyPointee(const PathSet& owned, Str type, uint32_t cal
   }
 }
 
-void FunctionSolver::copyUser(const PathSet& from, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth) {
+void FunctionSolver::copyUser(const PathSet& from, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth,
+                              bool relocates) {
   const TypeFact* t = p_.type(type);
   if (t && t->kind == TypeKind::Ref) t = p_.type(t->pointee);
   if (!t || t->kind != TypeKind::Class || depth > 4) return;
@@ -436,6 +439,11 @@ void FunctionSolver::copyUser(const PathSet& from, Str type, uint32_t call, cons
     bool body = false;
     for (Str ctor : {c->copyCtor, c->moveCtor}) {
       if (!ctor) continue;
+      // Elements that change their place are moved if they can be.
+      if (relocates && ctor == c->copyCtor && c->moveCtor) {
+        body = true;
+        continue;
+      }
       // Whether this copies or moves is not known here. What a move takes away
       // the model says itself ("moves", "write"); here it is what else it does.
       Frame fr = oneOffFrame(call, fresh, {ctor == c->copyCtor ? from : fresh}, cx.at);
@@ -675,7 +683,10 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
         access(Eff::Free, evalPlace(m.place, call, cx.at), placeType(m.place, call), c.loc, c.name, cx);
         break;
       case EffectKind::Copies:
-        for (Str type : placeTypes(m.place, call)) copyUser(evalPlace(m.place, call, cx.at), type, call, c.loc, cx);
+        // A container that is moved takes the elements over as they are.
+        if (m.place.base == ModelPlace::Base::Arg && !m.place.selectors.empty() && movesFrom(m.place, call)) break;
+        for (Str type : placeTypes(m.place, call)) 
+          copyUser(evalPlace(m.place, call, cx.at), type, call, c.loc, cx, 0, m.place.base == ModelPlace::Base::Self);
         break;
       case EffectKind::External: plain(Eff::External, c.loc, c.name, cx); break;
       case EffectKind::Wait: plain(Eff::Wait, c.loc, c.name, cx); break;

@@ -244,7 +244,8 @@ class FunctionSolver {
   void destroyPointee(const PathSet& owned, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth);
   void allocateUser(Str type, uint32_t call, const Ctx& cx);
   void compareUser(const PathSet& places, const PathSet& self, Str type, uint32_t call, const Ctx& cx, int depth = 0);
-  void copyUser(const PathSet& from, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth = 0);
+  void copyUser(const PathSet& from, Str type, uint32_t call, const Loc& loc, const Ctx& cx, int depth = 0,
+                bool relocates = false);
   bool movesFrom(const ModelPlace& mp, uint32_t call) const;
   const FunctionModel* startsThread(Str type, size_t args) const;
   void constructUser(const ModelEffect& m, uint32_t call, const Ctx& cx);

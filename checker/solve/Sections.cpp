@@ -283,6 +283,18 @@ void Solution::collectSections() {
   }
   for (Section& s : sections) judge(s);
   for (Section& s : sections) judgeSnapshot(s);
+  // Under a lock that is to be shared as well, it does not run alone any more.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Section& s : sections)
+      for (const Section& o : sections)
+        if (s.outer != kNone && o.func == s.func && o.acquisition == s.outer && o.verdict.proved() && o.ineligible.empty() &&
+            (s.mode == Mode::Exclusive || s.verdict.proved())) {
+          s.ineligible.clear();
+          s.outer = kNone;
+          changed = true;
+        }
+  }
   for (auto& [id, l] : locks)
     for (uint32_t i : l.sections)
       if (const Section& s = sections[i]; s.mode == Mode::Exclusive && !s.verdict.proved() && !l.endlessWriter &&

@@ -50,6 +50,9 @@ struct Context {
   bool endless = false;              // called, on the same thread, in a loop as CallContext::endless
   uint64_t roots = 0;                // thread roots that reach it (bit set)
   bool manyThreads = false;          // reached from a root that runs more than once
+  // When it runs: before the program starts a thread; later for all that is
+  // known (from main after that, or nobody calls it); on a thread.
+  enum Phase : uint8_t { StartUp, Perhaps, Running } phase = StartUp;
 };
 
 enum class Reading : uint8_t { ReadOnly, Writing, Undecided };
@@ -99,6 +102,9 @@ struct Section {
   Loc loc;                         // of the guard variable's name or of the call
   Verdict verdict;                 // judged as if it were to become shared
   std::string ineligible;          // why no rule may propose to share it, if so
+  // Another acquisition of the same function is held around it exclusively, and
+  // that is all that speaks against it.
+  uint32_t outer = kNone;
 };
 
 struct LockClass {
@@ -169,6 +175,7 @@ class Solution {
   void solveContexts();
   void solveEntryHeld();
   void solveThreads();
+  void solvePhases();
   void collectRows();
   void collectSections();
   void addRow(FuncId site, const LocalEffect& e, PathId place, bool callersMemory);

@@ -401,6 +401,7 @@ void Solution::solveContexts() {
   }
   solveEntryHeld();
   solveThreads();
+  solvePhases();
 }
 
 // Locks that every caller surely holds: an intersection over the calls, which
@@ -560,6 +561,66 @@ void Solution::solveThreads() {
         if (c.manyThreads && !x.manyThreads) x.manyThreads = changed = true;
       }
     }
+  }
+}
+
+// Which functions only run while there is one thread: those that main and the
+// initialisers of globals call before anything starts another.
+void Solution::solvePhases() {
+  std::vector<char> starts(program.functions.size());
+  for (FuncId f = 0; f < program.functions.size(); ++f) {
+    const FunctionFacts& fn = program.functions[f];
+    for (const Site& site : callers_[f])
+      if (site.c->later) starts[site.caller] = 1, contexts[f].phase = Context::Running;
+    bool initialiser = fn.isImplicit && program.text(fn.display).starts_with("initializer of");
+    if (fn.hasBody && !contexts[f].hasCallers && !fn.isMain && !initialiser && contexts[f].phase == Context::StartUp)
+      contexts[f].phase = Context::Perhaps;
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (FuncId f = 0; f < program.functions.size(); ++f)
+      for (const Site& site : callers_[f])
+        if (starts[f] && !site.c->later && !starts[site.caller]) starts[site.caller] = 1, changed = true;
+  }
+  // Calls of a function that come after one that starts a thread.
+  auto after = [&](FuncId f) {
+    std::set<uint32_t> first, out;
+    for (const CallContext& c : results[f].contexts)
+      if (c.later || starts[c.callee]) first.insert(c.call);
+    const FunctionFacts& fn = program.functions[f];
+    std::set<uint32_t> reached;
+    std::vector<uint32_t> todo;
+    for (uint32_t b = 0; b < fn.blocks.size(); ++b) {
+      bool seen = false;
+      for (const Event& e : fn.blocks[b].events) {
+        if (e.kind != EventKind::Call) continue;
+        if (seen) out.insert(e.call);
+        seen |= first.count(e.call) != 0;
+      }
+      if (seen) todo.insert(todo.end(), fn.blocks[b].succs.begin(), fn.blocks[b].succs.end());
+    }
+    while (!todo.empty()) {
+      uint32_t b = todo.back();
+      todo.pop_back();
+      if (b >= fn.blocks.size() || !reached.insert(b).second) continue;
+      for (const Event& e : fn.blocks[b].events)
+        if (e.kind == EventKind::Call) out.insert(e.call);
+      todo.insert(todo.end(), fn.blocks[b].succs.begin(), fn.blocks[b].succs.end());
+    }
+    return out;
+  };
+  std::map<FuncId, std::set<uint32_t>> late;
+  for (FuncId f = 0; f < program.functions.size(); ++f)
+    if (starts[f]) late[f] = after(f);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (FuncId f = 0; f < program.functions.size(); ++f)
+      for (const Site& site : callers_[f]) {
+        if (site.c->later) continue;
+        Context::Phase phase = contexts[site.caller].phase;
+        if (auto it = late.find(site.caller); it != late.end() && it->second.count(site.c->call)) phase = std::max(phase, Context::Perhaps);
+        if (phase > contexts[f].phase) contexts[f].phase = phase, changed = true;
+      }
   }
 }
 

@@ -326,6 +326,7 @@ class Judge {
       immutable_ |= owned && !unlockedRead && e.kind == Eff::Read;
       return false;
     }
+    if (unlockedRead && otherwiseGuarded(place, e, held)) return false;
     if (unlockedRead) {
       // Reads without the lock of guarded state: the discipline is mixed.
       block(Reading::Undecided, "accessed without the lock", *unlockedRead, "read",
@@ -334,6 +335,20 @@ class Judge {
     }
     if (v_.reason.empty() && v_.deciders.size() < kMaxReads) v_.deciders.push_back(decider(e, "read", ""));
     return true;
+  }
+
+  // Another lock, held here, guards the place by itself: whoever writes it holds
+  // that one exclusively, whoever reads it at least shared.
+  bool otherwiseGuarded(PathId place, const LocalEffect& e, const std::vector<HeldLock>& held) const {
+    return std::any_of(held.begin(), held.end(), [&](const HeldLock& h) {
+      Str m = e_.lockClass(h.path);
+      if (!m || m == x_.lock) return false;
+      for (uint32_t id : s_.distinctOverlapping(place, e.type, e.shallow)) {
+        const Row& row = s_.rows[id];
+        if (!row.init && !s_.holds(row.held, m, row.writes() ? Mode::Exclusive : Mode::Shared)) return false;
+      }
+      return true;
+    });
   }
 
   // Does the path name a member of the class that has the lock?
@@ -445,14 +460,27 @@ class Judge {
     if (fn.isDtor) no("a destructor takes the lock to wait for those who still hold it");
     if (fn.isCoroutine) no("the lock may be held across a suspension");
     const std::vector<HeldLock>& entry = s_.contexts[x_.func].entryHeld;
-    std::vector<HeldLock> outer = q_.outerMust;
-    outer.insert(outer.end(), entry.begin(), entry.end());
-    for (const HeldLock& h : outer)
-      if (Str m = e_.lockClass(h.path); m && m != x_.lock && h.mode == Mode::Exclusive)
-        no("it always runs under another exclusive lock, `" + e_.describe(h.path) + "`");
+    auto under = [&](const HeldLock& h) {
+      Str m = e_.lockClass(h.path);
+      return m && m != x_.lock && h.mode == Mode::Exclusive;
+    };
+    std::string outerLock;
+    for (const HeldLock& h : entry)
+      if (under(h)) no("it always runs under another exclusive lock, `" + e_.describe(h.path) + "`");
+    for (const HeldLock& h : q_.outerMust) {
+      if (!under(h)) continue;
+      outerLock = "it always runs under another exclusive lock, `" + e_.describe(h.path) + "`";
+      uint32_t found = kNone, n = 0;
+      for (uint32_t i = 0; i < r_.acquisitions.size(); ++i)
+        if (r_.acquisitions[i].lock == h.path && r_.acquisitions[i].mode == Mode::Exclusive) found = i, ++n;
+      if (n != 1 || x_.outer != kNone) no(outerLock);
+      x_.outer = found;
+    }
     for (const HeldLock& h : entry)
       if (e_.lockClass(h.path) == x_.lock) no("the lock is held already when the function is entered");
     if (known && oneThread(lock->second)) no("only one thread ever takes the lock");
+    if (!x_.ineligible.empty()) x_.outer = kNone;
+    if (x_.outer != kNone) x_.ineligible = outerLock;
   }
   bool oneThread(const LockClass& l) const {
     uint64_t roots = 0;
