@@ -206,7 +206,26 @@ class Describer {
                    ", which comes again and again (`" + c_.lock.newType + "` may prefer readers)");
       }
     }
+    if (annotated() && std::any_of(s_.program.units.begin(), s_.program.units.end(), [](const Program::Unit& u) { return u.threadSafetyWarnings; }))
+      all.insert("the build accepts a lock and guards without thread-safety annotations (-Wthread-safety is on)");
     f_.assumes.assign(all.begin(), all.end());
+  }
+  // Do thread-safety annotations name the lock, while its replacement has none?
+  bool annotated() const {
+    if (c_.lock.newType.starts_with("locktidy::")) return false;
+    auto names = [&](const std::vector<AttrFact>& attrs) {
+      for (const AttrFact& a : attrs)
+        for (const Path& path : a.args)
+          for (const LockClass* l : c_.lock.classes)
+            if ((!path.steps.empty() && path.steps.back().field == l->id) || (path.root == Root::Global && path.entity == l->id)) return true;
+      return false;
+    };
+    for (const ClassFact& c : s_.program.classes)
+      for (const FieldFact& f : c.fields)
+        if (names(f.attrs)) return true;
+    for (const GlobalFact& g : s_.program.globals)
+      if (names(g.attrs)) return true;
+    return std::any_of(s_.program.functions.begin(), s_.program.functions.end(), [&](const FunctionFacts& f) { return names(f.attrs); });
   }
 
   const Solution& s_;
