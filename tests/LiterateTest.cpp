@@ -269,7 +269,9 @@ TEST(RulePages, HaveTheSectionsOfAManual) {
       EXPECT_NE(at, std::string::npos) << rule.id << ": no section " << section << ", or not in its order";
       if (at != std::string::npos) from = at;
     }
-    EXPECT_GE(examplesOf(rule).size(), 8u) << rule.id;
+    // (What never has an edit is advice that a few examples show.)
+    bool advice = page.find("Always a `candidate`") != std::string::npos;
+    EXPECT_GE(examplesOf(rule).size(), advice ? 2u : 8u) << rule.id;
     bool wants = false, oks = false, fixes = false;
     for (const Example& e : examplesOf(rule)) {
       Marks marks = marksOf(e.text);
@@ -277,7 +279,7 @@ TEST(RulePages, HaveTheSectionsOfAManual) {
       oks |= !marks.oks.empty();
       fixes |= e.hasFixed;
     }
-    EXPECT_TRUE(wants && oks && fixes) << rule.id << ": a page shows findings, silence and a fix";
+    EXPECT_TRUE(wants && oks && (fixes || advice)) << rule.id << ": a page shows findings, silence and a fix";
   }
 }
 

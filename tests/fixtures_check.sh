@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks fixtures/rpc_lookup from both ends: the programs before/ and after/ build, pass their tests
-# and are clean under ThreadSanitizer; and `locktidy fix` turns one into the other.
+# Checks the fixtures from both ends: the programs before/ and after/ build and pass their tests, those of
+# rpc_lookup also under ThreadSanitizer; and `locktidy fix` turns one into the other.
 #
 #   tests/fixtures_check.sh LOCKTIDY         everything, with this binary
 #   tests/fixtures_check.sh --programs-only  only the programs
@@ -132,6 +132,35 @@ if [ "$tool" != --programs-only ]; then
   diff -r "$work/program" "$fixture/after" || die "a second locktidy fix changed something"
   run 0 check -p "$work/build" -o json="$work/after.json"
   expect "findings in after/" 0 "$(json_length "$work/after.json" findings)"
+fi
+
+# ---- visitor_counter: one edit makes the lock shared and the counter atomic ----------------------
+
+counter=$PWD/fixtures/visitor_counter
+for side in actor before after; do
+  say "fixtures/visitor_counter/$side: plain"
+  cmake -S "$counter/$side" -B "$builds/counter-$side" -G Ninja -DCMAKE_CXX_COMPILER=g++ \
+    -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" >/dev/null
+  cmake --build "$builds/counter-$side" -j "$jobs" >"$work/build.log" 2>&1 || {
+    cat "$work/build.log"
+    die "build of visitor_counter/$side failed"
+  }
+  ctest --test-dir "$builds/counter-$side" --output-on-failure --no-tests=error -j "$jobs" >"$work/test.log" 2>&1 || {
+    cat "$work/test.log"
+    die "tests of visitor_counter/$side failed"
+  }
+  grep 'tests passed' "$work/test.log"
+done
+if [ "$tool" != --programs-only ]; then
+  say "fixtures/visitor_counter: check and fix"
+  cp -R "$counter/before" "$work/counter"
+  cmake -S "$work/counter" -B "$work/counter-build" -G Ninja >/dev/null
+  run 1 check -p "$work/counter-build" -o json="$work/counter.json"
+  expect "findings in before/" 2 "$(json_length "$work/counter.json" findings)"
+  run 0 fix --unsafe -p "$work/counter-build"
+  diff -r "$work/counter" "$counter/after" || die "locktidy fix did not make before/ into after/"
+  run 0 fix --unsafe -p "$work/counter-build"
+  diff -r "$work/counter" "$counter/after" || die "a second locktidy fix changed something"
 fi
 
 say "fixtures: all good"

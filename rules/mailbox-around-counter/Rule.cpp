@@ -98,7 +98,7 @@ class Consumer {
   bool fine(FuncId func, FuncId via, const LocalEffect& e) {
     const std::string& name = p_.text(e.via);
     switch (e.kind) {
-      case Eff::Log:
+      case Eff::Log: return false;  // a journal: the thread is there to write it
       case Eff::Alloc:
       case Eff::Drop:
       case Eff::Assumption: return true;
