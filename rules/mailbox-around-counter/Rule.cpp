@@ -87,12 +87,34 @@ class Consumer {
     if (!r.incomplete.empty() || seen_.size() > kMaxFunctions) return false;
     for (const LocalEffect& e : r.effects)
       if (e.direct && !e.init && !fine(f, via, e)) return false;
+    for (const Call& c : p_.functions[f].calls)
+      if (p_.targetsOf(c.callee).bodies.empty() && !harmless(c)) return false;
     for (const CallContext& c : r.contexts) {
       if (c.later) return false;
       if (receivers_.count(c.callee)) continue;
       if (!collect(c.callee, f == func_ ? c.callee : via)) return false;
     }
     return true;
+  }
+
+  // A library call without a body here. Outside of sections the solver keeps no
+  // effects of calls, so they are judged by name: what holds values, compares
+  // and moves them, and what answers.
+  bool harmless(const Call& c) const {
+    static const std::set<std::string_view> kClasses{
+        "map", "unordered_map", "multimap", "set", "unordered_set", "vector", "array", "basic_string", "basic_string_view", "deque",
+        "pair", "tuple", "optional", "variant", "promise", "less", "hash", "equal_to", "move", "forward", "get", "min", "max",
+        "swap", "exchange", "to_string", "make_pair", "find", "begin", "end", "_Rb_tree_iterator", "_Rb_tree_const_iterator",
+        "__normal_iterator", "__detail", "chrono", "unique_ptr", "shared_ptr", "__shared_ptr_access", "_Optional_base",
+        "visit", "holds_alternative", "get_if", "as_const", "numeric_limits", "allocator"};
+    std::string_view name = p_.text(c.name);
+    if (c.kind == CallKind::Indirect || name.empty()) return false;
+    if (name.starts_with("__gnu_cxx::")) return true;
+    if (name.starts_with("operator")) return name == "operator==" || name == "operator!=" || name == "operator<";
+    if (!name.starts_with("std::")) return p_.targetsOf(c.callee).bodies.empty() && c.implicit;
+    name.remove_prefix(5);
+    if (name.starts_with("operator")) return name != "operator<<" && name != "operator>>";
+    return kClasses.count(name.substr(0, name.find("::"))) != 0;
   }
 
   bool fine(FuncId func, FuncId via, const LocalEffect& e) {
