@@ -10,13 +10,6 @@ namespace {
 
 std::string lastPart(const std::string& name) { return std::string(lastName(name)); }
 
-// Words before a type that belong to the declaration, not to the type.
-bool isSpecifier(std::string_view word) {
-  static const std::set<std::string_view> kWords{"static", "mutable", "inline", "extern", "thread_local",
-                                                 "constexpr", "constinit", "register", "typename"};
-  return kWords.count(word) != 0;
-}
-
 }  // namespace
 
 bool atomicHas(TypeKind kind, const std::string& op) {
@@ -152,10 +145,7 @@ std::string AtomicScalars::copied(Str entity) const {
                                                  "erase", "assign", "shrink_to_fit"};
   static const std::set<std::string_view> kHandsOn{"std::move", "std::forward", "std::addressof", "std::ref", "std::cref",
                                                    "std::get", "std::as_const", "std::tie"};
-  auto at = [&](const Loc& loc) {
-    Place place = placeOf(s_, loc);
-    return place.file + ":" + std::to_string(place.line);
-  };
+  auto at = [&](const Loc& loc) { return lineOf(s_, loc); };
   for (const FunctionFacts& f : p.functions) {
     if (f.isDefaulted || f.isImplicit) continue;  // what only they would do, nobody asks for
     for (const Block& b : f.blocks)
@@ -227,16 +217,9 @@ AtomicEdits AtomicScalars::build(Str entity) const {
         return cannot(called + " is declared together with others");
   }
   // The language of the units that see it.
-  bool isC = false;
-  int oldest = 99;
-  const Loc& home = field ? field->loc : global->loc;
-  for (const Program::Unit& u : p.units) {
-    if (!home.valid() || std::find(u.files.begin(), u.files.end(), home.file) == u.files.end()) continue;
-    const std::string& language = p.text(u.language);
-    if (!language.starts_with("c++")) isC = true;
-    else oldest = std::min(oldest, std::atoi(language.c_str() + 3) % 100 == 98 ? 3 : std::atoi(language.c_str() + 3));
-  }
-  if (isC && oldest != 99) return cannot(called + " is seen by C and by C++");
+  const auto [oldest, newest] = standardsSeeing(s_, field ? field->loc : global->loc);
+  const bool isC = oldest == 0;
+  if (isC && newest != 0) return cannot(called + " is seen by C and by C++");
   if (!isC && oldest < 11) return cannot("`std::atomic` needs c++11");
 
   for (const auto& [anchor, loc] : declarations) {
@@ -282,8 +265,7 @@ AtomicEdits AtomicScalars::build(Str entity) const {
   std::set<std::pair<uint32_t, uint32_t>> done;
   for (const ScalarUse& u : uses(entity)) {
     if (p.functions[u.func].isImplicit || p.functions[u.func].isDefaulted) continue;
-    Place place = placeOf(s_, u.loc);
-    std::string where = place.file + ":" + std::to_string(place.line);
+    std::string where = lineOf(s_, u.loc);
     if (u.kind == ScalarUseKind::Bound) return cannot("a reference to " + called + " is made at " + where);
     if (u.kind == ScalarUseKind::Step && !atomicHas(t->kind, p.text(u.op)))
       return cannot("an atomic has no `" + p.text(u.op) + "` (" + where + ")");

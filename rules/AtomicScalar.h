@@ -64,7 +64,7 @@ class AtomicScalars {
 // Does std::atomic of a type of this kind have the operator? ("=" always.)
 bool atomicHas(TypeKind kind, const std::string& op);
 
-// Removes the edit's duplicates of `more` while adding it.
+// Adds those of `more` that are not there yet.
 void addEdits(std::vector<Edit>& edits, const std::vector<Edit>& more);
 
 }  // namespace locktidy

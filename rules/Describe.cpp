@@ -1,6 +1,7 @@
 #include "rules/Describe.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace locktidy {
 
@@ -13,6 +14,11 @@ Place placeOf(const Solution& s, const Loc& loc, uint32_t length) {
   p.offset = loc.offset;
   p.length = length;
   return p;
+}
+
+std::string lineOf(const Solution& s, const Loc& loc) {
+  if (!loc.valid()) return "?";
+  return s.program.text(s.program.files[loc.file].path) + ":" + std::to_string(loc.line);
 }
 
 std::string fileSha(const Solution& s, const Loc& loc) {
@@ -93,6 +99,23 @@ void addEdit(const Solution& s, const Anchor& a, const std::string& text, std::v
   for (const Edit& have : edits)
     if (have.file == e.file && have.offset == e.offset) return;
   edits.push_back(std::move(e));
+}
+
+int standardOf(const std::string& language) {
+  if (!language.starts_with("c++")) return 0;
+  int year = std::atoi(language.c_str() + 3);
+  return year >= 90 ? year - 100 : year;  // 98 comes before 11
+}
+
+std::pair<int, int> standardsSeeing(const Solution& s, const Loc& loc) {
+  int oldest = 99, newest = -99;
+  for (const Program::Unit& u : s.program.units) {
+    if (!loc.valid() || std::find(u.files.begin(), u.files.end(), loc.file) == u.files.end()) continue;
+    int level = standardOf(s.program.text(u.language));
+    oldest = std::min(oldest, level);
+    newest = std::max(newest, level);
+  }
+  return {oldest, newest};
 }
 
 void textAssumptions(const Solution& s, const Section& section, std::vector<std::string>& assumes) {

@@ -10,6 +10,8 @@
 namespace locktidy {
 
 Place placeOf(const Solution& s, const Loc& loc, uint32_t length = 0);
+// "src/cache.cpp:12"
+std::string lineOf(const Solution& s, const Loc& loc);
 std::string fileSha(const Solution& s, const Loc& loc);
 AccessNote accessNote(const Solution& s, const Decider& d);
 SectionNote sectionNote(const Solution& s, const Section& section);
@@ -22,6 +24,10 @@ uint32_t sectionLength(const Solution& s, const Section& section);
 const char* costName(int cost);
 // An edit that replaces the anchor's text; no edit if it already reads so.
 void addEdit(const Solution& s, const Anchor& a, const std::string& text, std::vector<Edit>& edits);
+// 17 for "c++17", 0 for C.
+int standardOf(const std::string& language);
+// The oldest and the newest level among the units that see the place.
+std::pair<int, int> standardsSeeing(const Solution& s, const Loc& loc);
 // Are there units that failed whose text could name the lock or its state, or
 // inactive text that does? Adds one assumption each.
 void textAssumptions(const Solution& s, const Section& section, std::vector<std::string>& assumes);

@@ -94,6 +94,12 @@ class Finder {
 
 }  // namespace
 
+bool namesLock(const AttrFact& a, Str lock) {
+  for (const Path& path : a.args)
+    if ((!path.steps.empty() && path.steps.back().field == lock) || (path.root == Root::Global && path.entity == lock)) return true;
+  return false;
+}
+
 std::map<Str, std::vector<LockUse>> usesOfLocks(const Solution& s, const std::set<Str>& locks) {
   return Finder(s, locks).run();
 }

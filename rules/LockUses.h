@@ -29,6 +29,9 @@ struct LockUse {
   Loc loc;
 };
 
+// Does the attribute (guarded_by, requires_capability, ...) name the lock?
+bool namesLock(const AttrFact& a, Str lock);
+
 // Uses of each of `locks` (classes, as Solution::locks names them), in the
 // order of functions.
 std::map<Str, std::vector<LockUse>> usesOfLocks(const Solution& s, const std::set<Str>& locks);

@@ -69,7 +69,9 @@ TEST_F(Config, AFileAboveCountsUpToARoot) {
   write(".locktidy.json", R"({"version": 1, "fix": {"shared-mutex": "std::shared_timed_mutex"}})");
   EXPECT_THAT(locktidy({"fix", "--diff"}).out, HasSubstr("std::shared_timed_mutex"));
   write("lib/.locktidy.json", R"({"version": 1, "root": true})");
-  EXPECT_THAT(locktidy({"fix", "--diff"}).out, Not(HasSubstr("std::shared_timed_mutex")));
+  std::string diff = locktidy({"fix", "--diff"}).out;
+  EXPECT_THAT(diff, Not(HasSubstr("std::shared_timed_mutex")));
+  EXPECT_THAT(diff, HasSubstr("+  mutable std::shared_mutex mutex_;"));
 }
 
 TEST_F(Config, ATypeOfTheProgramNamesItsHeader) {
@@ -83,6 +85,29 @@ TEST_F(Config, SomeLocksAreLeftAlone) {
   write(".locktidy.json", R"({"version": 1, "locks": {"never-suggest": ["Ros*::mutex_"]}})");
   Outcome run = locktidy({"check"});
   EXPECT_EQ(run.code, 0) << run.out;
+}
+
+TEST_F(Config, ShortReadersAreReportedWhereTheProjectAsks) {
+  write("lib/short.h", R"cpp(#pragma once
+#include <map>
+#include <mutex>
+class Short {
+ public:
+  void put(int k, int v) { std::lock_guard<std::mutex> lock(mutex_); map_[k] = v; }
+  int get(int k) { std::lock_guard<std::mutex> lock(mutex_); auto it = map_.find(k); return it == map_.end() ? 0 : it->second; }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, int> map_;
+};
+)cpp");
+  write("app/main.cpp", "#include \"../lib/short.h\"\nShort s;\nint use() { s.put(1, 2); return s.get(1); }\n");
+  EXPECT_EQ(locktidy({"check"}).code, 0);
+  write(".locktidy.json", R"({"version": 1, "ranking": {"include-t1": true}})");
+  Outcome run = locktidy({"check", "-o", "concise"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.out, HasSubstr("lib/short.h:10:14: warning: `Short::mutex_` is exclusive only"));
+  EXPECT_THAT(run.out, HasSubstr("candidate"));
 }
 
 TEST_F(Config, WhatCannotBeUsedIsNamed) {

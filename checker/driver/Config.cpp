@@ -131,11 +131,8 @@ const Config::Level& Config::level(const std::string& directory) {
   Level& l = it->second;
   if (!fresh) return l;
   std::string path = directory + (directory.ends_with('/') ? "" : "/") + ".locktidy.json";
-  if (isFile(path)) {
-    l.present = true;
-    Level read;
-    if (error_.empty() && this->read(path, read)) l = read, l.present = true;
-  }
+  Level read;
+  if (isFile(path) && error_.empty() && this->read(path, read)) l = read;
   std::string git = directory + (directory.ends_with('/') ? "" : "/") + ".git";
   if (isDirectory(git) || isFile(git)) l.root = true;
   return l;

@@ -20,7 +20,7 @@ class Config {
 
  private:
   struct Level {
-    bool present = false, root = false;
+    bool root = false;
     std::optional<std::string> sharedMutex, sharedMutexHeader;
     std::optional<bool> includeT1;
     std::optional<std::vector<std::string>> neverSuggest;

@@ -12,11 +12,6 @@
 namespace locktidy {
 namespace {
 
-std::string lineOf(const Solution& s, const Loc& loc) {
-  if (!loc.valid()) return "?";
-  return s.program.text(s.program.files[loc.file].path) + ":" + std::to_string(loc.line);
-}
-
 
 
 void explainSection(const Solution& s, const Section& x, std::string& out) {

@@ -685,7 +685,7 @@ void FunctionSolver::recordModel(uint32_t call, const CallInfo& ci, const Ctx& c
       case EffectKind::Copies:
         // A container that is moved takes the elements over as they are.
         if (m.place.base == ModelPlace::Base::Arg && !m.place.selectors.empty() && movesFrom(m.place, call)) break;
-        for (Str type : placeTypes(m.place, call)) 
+        for (Str type : placeTypes(m.place, call))
           copyUser(evalPlace(m.place, call, cx.at), type, call, c.loc, cx, 0, m.place.base == ModelPlace::Base::Self);
         break;
       case EffectKind::External: plain(Eff::External, c.loc, c.name, cx); break;

@@ -52,6 +52,18 @@ void Solution::collectRows() {
   }
 }
 
+bool inLoop(const FunctionFacts& f, uint32_t block) {
+  std::set<uint32_t> seen;
+  std::vector<uint32_t> todo = f.blocks[block].succs;
+  while (!todo.empty()) {
+    uint32_t b = todo.back();
+    todo.pop_back();
+    if (b == block) return true;
+    if (b < f.blocks.size() && seen.insert(b).second) todo.insert(todo.end(), f.blocks[b].succs.begin(), f.blocks[b].succs.end());
+  }
+  return false;
+}
+
 void Solution::addRow(FuncId site, const LocalEffect& e, PathId place, bool callersMemory) {
   const FunctionFacts& fn = program.functions[site];
   const Context& x = contexts[site];

@@ -121,6 +121,9 @@ struct LockClass {
   std::vector<uint32_t> sections;  // into Solution::sections
 };
 
+// Does control come back to the block within the function?
+bool inLoop(const FunctionFacts& f, uint32_t block);
+
 class Solution {
  public:
   Solution(const Program& program, const Models& models, const SolveOptions& options);

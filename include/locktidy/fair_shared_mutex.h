@@ -17,8 +17,9 @@
 //  * Where there is no such attribute (not glibc) it is a std::shared_mutex with
 //    that library's own preference.
 //
-// For programs whose std::mutex or std::shared_mutex becomes this one by hand;
-// locktidy itself does not use it. Waiting has no limit in time.
+// For programs whose std::mutex becomes this one, by hand or because
+// `fix.shared-mutex` of their .locktidy.json names it; locktidy itself does not
+// lock with it. Waiting has no limit in time.
 //
 // C++17, header only, Linux or any platform with <shared_mutex>.
 #ifndef LOCKTIDY_FAIR_SHARED_MUTEX_H

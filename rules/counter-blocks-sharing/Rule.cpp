@@ -87,7 +87,7 @@ class Describer {
   }
 
  private:
-  // One place reads it at most, and none in a loop.
+  // One place reads it at most.
   bool readsAreRare(Str entity) const {
     size_t loads = 0;
     for (const ScalarUse& u : scalars_.uses(entity)) loads += u.kind == ScalarUseKind::Load;

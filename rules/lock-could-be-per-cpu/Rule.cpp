@@ -93,7 +93,7 @@ class Counter {
         bool made = call.kind == CallKind::Construct && call.selfType == c.type && call.self.root == Root::Fresh;
         if (std::string_view name = p_.text(call.name); name == "std::make_unique" || name == "std::make_shared")
           if (const TypeFact* t = p_.type(call.resultType)) made |= std::find(t->args.begin(), t->args.end(), c.type) != t->args.end();
-        if (made) n += once(id) && !inLoop(id, k) ? 1 : kMany;
+        if (made) n += once(id) && !callInLoop(id, k) ? 1 : kMany;
       }
     }
     open.erase(c.usr);
@@ -106,21 +106,11 @@ class Counter {
   }
   // main, and what only runs while there is one thread.
   bool once(FuncId f) const { return p_.functions[f].isMain || s_.contexts[f].phase == Context::StartUp; }
-  bool inLoop(FuncId id, uint32_t call) const {
+  bool callInLoop(FuncId id, uint32_t call) const {
     const FunctionFacts& f = p_.functions[id];
-    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-      bool here = false;
-      for (const Event& e : f.blocks[b].events) here |= e.kind == EventKind::Call && e.call == call;
-      if (!here) continue;
-      std::set<uint32_t> seen;
-      std::vector<uint32_t> todo = f.blocks[b].succs;
-      while (!todo.empty()) {
-        uint32_t n = todo.back();
-        todo.pop_back();
-        if (n == b) return true;
-        if (n < f.blocks.size() && seen.insert(n).second) todo.insert(todo.end(), f.blocks[n].succs.begin(), f.blocks[n].succs.end());
-      }
-    }
+    for (uint32_t b = 0; b < f.blocks.size(); ++b)
+      for (const Event& e : f.blocks[b].events)
+        if (e.kind == EventKind::Call && e.call == call) return inLoop(f, b);
     return false;
   }
 
@@ -168,8 +158,7 @@ std::string assess(const Solution& s, const LockClass& lock, Counter& counter, R
       roles.writers.push_back(&x);
       continue;
     }
-    Place at = placeOf(s, x.loc);
-    std::string where = at.file + ":" + std::to_string(at.line);
+    std::string where = lineOf(s, x.loc);
     if (!reads) return "a section that may run at any time does more than read (" + where + ")";
     if (setUp) continue;
     if (x.verdict.cost > 1) return "the section at " + where + " is long: there a shared lock is as good";

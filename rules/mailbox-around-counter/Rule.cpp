@@ -33,19 +33,6 @@ class Consumer {
   bool map() const { return map_; }
 
  private:
-  bool inLoop(uint32_t block) const {
-    const FunctionFacts& f = p_.functions[func_];
-    std::set<uint32_t> seen;
-    std::vector<uint32_t> todo = f.blocks[block].succs;
-    while (!todo.empty()) {
-      uint32_t n = todo.back();
-      todo.pop_back();
-      if (n == block) return true;
-      if (n < f.blocks.size() && seen.insert(n).second) todo.insert(todo.end(), f.blocks[n].succs.begin(), f.blocks[n].succs.end());
-    }
-    return false;
-  }
-
   // A function that waits with a lock of its own and takes something out of a
   // container: the lock's class, or 0.
   Str receives(FuncId f) const {
@@ -64,7 +51,7 @@ class Consumer {
     const FunctionFacts& f = p_.functions[func_];
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       for (const Event& e : f.blocks[b].events) {
-        if (e.kind != EventKind::Call || !inLoop(b)) continue;
+        if (e.kind != EventKind::Call || !inLoop(f, b)) continue;
         for (FuncId callee : p_.targetsOf(f.calls[e.call].callee).bodies)
           if (Str lock = receives(callee)) {
             if (lock_ && lock != lock_) return false;  // several queues: order between them may matter

@@ -27,10 +27,7 @@ class Remover {
   void cannot(const std::string& why) {
     if (out_.why.empty()) out_.why = why;
   }
-  std::string at(const Loc& loc) const {
-    Place place = placeOf(s_, loc);
-    return place.file + ":" + std::to_string(place.line);
-  }
+  std::string at(const Loc& loc) const { return lineOf(s_, loc); }
 
   // Removes the statement or member declaration that has the token in it.
   void removeAround(const Loc& loc, uint32_t offset, const std::string& what) {
@@ -70,21 +67,16 @@ class Remover {
 
   // `GUARDED_BY(mu_)` and the like would name what is no more.
   void annotations() {
-    auto names = [&](const AttrFact& a) {
-      return std::any_of(a.args.begin(), a.args.end(), [&](const Path& path) {
-        return (!path.steps.empty() && path.steps.back().field == lock_.id) || (path.root == Root::Global && path.entity == lock_.id);
-      });
-    };
     for (const ClassFact& c : p_.classes)
       for (const FieldFact& f : c.fields)
         for (const AttrFact& a : f.attrs)
-          if (names(a)) return annotation(a);
+          if (namesLock(a, lock_.id)) return annotation(a);
     for (const GlobalFact& g : p_.globals)
       for (const AttrFact& a : g.attrs)
-        if (names(a)) return annotation(a);
+        if (namesLock(a, lock_.id)) return annotation(a);
     for (const FunctionFacts& f : p_.functions)
       for (const AttrFact& a : f.attrs)
-        if (names(a)) return cannot("`" + p_.text(f.name) + "` is annotated with the lock");
+        if (namesLock(a, lock_.id)) return cannot("`" + p_.text(f.name) + "` is annotated with the lock");
     for (const InitMacro& m : p_.initMacros)
       if (m.entity == lock_.id && p_.field(lock_.id)) return cannot("its initialiser is part of a list");
   }

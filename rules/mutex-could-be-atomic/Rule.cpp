@@ -86,7 +86,7 @@ class Assessor {
         object_ = entity;
         touched = true;
         byBlock[e.block].push_back(&e);
-        if (e.inOneRound) note(e), repeated_ = true;
+        if (e.inOneRound) note(e);
       }
     }
     if (!touched) return "a section of it touches nothing";
@@ -218,7 +218,7 @@ class Assessor {
   const LockClass& lock_;
   const AtomicScalars& scalars_;
   Str object_ = 0;
-  bool compound_ = false, compoundWrite_ = false, repeated_ = false;
+  bool compound_ = false, compoundWrite_ = false;
   Loc compoundAt_;
 };
 
@@ -249,11 +249,9 @@ Finding describe(const Solution& s, const LockClass& lock, const Assessor& a, co
   f.because.push_back("every use of the lock in the program was seen; nobody waits with it on a condition");
   f.safety = Safety::Safe;
   if (a.compound()) {
-    Place at = placeOf(s, a.compoundAt());
     f.safety = Safety::Candidate;
     f.message = "`" + lock.name + "` only guards `" + name + "`, which could be atomic with a compare-exchange loop";
-    f.because.insert(f.because.begin() + 1, "a section reads it and then writes it (" + at.file + ":" + std::to_string(at.line) +
-                                                "): one step that has to stay one");
+    f.because.insert(f.because.begin() + 1, "a section reads it and then writes it (" + lineOf(s, a.compoundAt()) + "): one step that has to stay one");
     f.help.push_back("no edit: read it, compute the new value, and try `compare_exchange_weak` until nobody came between");
   } else if (!atomic.why.empty()) {
     f.safety = Safety::Candidate;
@@ -286,8 +284,7 @@ std::string strangeUse(const Solution& s, const std::vector<LockUse>& uses, cons
   std::set<std::pair<FuncId, uint32_t>> known;
   for (uint32_t i : lock.sections) known.insert({s.sections[i].func, s.acquisition(s.sections[i]).call});
   for (const LockUse& u : uses) {
-    Place place = placeOf(s, u.loc);
-    std::string at = place.file + ":" + std::to_string(place.line);
+    std::string at = lineOf(s, u.loc);
     if (u.kind == UseKind::Other || u.kind == UseKind::Bound || u.kind == UseKind::Passed)
       return "what happens to it at " + at + " is not understood";
     if (u.kind == UseKind::Guard && !known.count({u.func, u.call})) return "the section that begins at " + at + " could not be followed";
@@ -318,14 +315,11 @@ std::vector<std::pair<const LockClass*, Assessor>> assessAll(const Solution& s, 
   return fine;
 }
 
-// No atomic could hold it at all: nothing to say.
-bool hopeless(const AtomicEdits& atomic) { return atomic.impossible; }
-
 std::vector<Finding> check(const Solution& s, const RuleOptions& options) {
   AtomicScalars scalars(s, options.text);
   std::vector<Finding> out;
   for (const auto& [lock, a] : assessAll(s, scalars))
-    if (!hopeless(scalars.edits(a.object()))) out.push_back(describe(s, *lock, a, scalars, options));
+    if (!scalars.edits(a.object()).impossible) out.push_back(describe(s, *lock, a, scalars, options));
   return out;
 }
 
@@ -335,7 +329,7 @@ std::string whyNotAtomic(const Solution& s, const LockClass& lock, const RuleOpt
   AtomicScalars scalars(s, options.text);
   Assessor a(s, lock, scalars);
   if (std::string why = a.run(); !why.empty()) return why;
-  if (const AtomicEdits& atomic = scalars.edits(a.object()); hopeless(atomic)) return atomic.why;
+  if (const AtomicEdits& atomic = scalars.edits(a.object()); atomic.impossible) return atomic.why;
   return strangeUse(s, usesOfLocks(s, {lock.id})[lock.id], lock);
 }
 
@@ -343,7 +337,7 @@ std::set<Str> atomicLocks(const Solution& s, const RuleOptions& options) {
   AtomicScalars scalars(s, options.text);
   std::set<Str> out;
   for (const auto& [lock, a] : assessAll(s, scalars))
-    if (!hopeless(scalars.edits(a.object()))) out.insert(lock->id);
+    if (!scalars.edits(a.object()).impossible) out.insert(lock->id);
   return out;
 }
 

@@ -349,8 +349,7 @@ class Editor {
       for (const AttrFact& a : f.attrs) {
         if (p_.text(a.kind) != "requires_capability") continue;
         bool ours = false;
-        for (const Path& path : a.args)
-          ours |= (!path.steps.empty() && ids.count(path.steps.back().field)) || (path.root == Root::Global && ids.count(path.entity));
+        for (Str id : ids) ours |= namesLock(a, id);
         if (!ours || !calledByReaders(f)) continue;
         if (!a.written.valid()) return cannot("`" + p_.text(f.name) + "` requires the lock by an attribute that is not in plain sight");
         std::string shared = sharedName(p_.text(a.written.text));

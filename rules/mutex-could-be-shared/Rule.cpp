@@ -40,22 +40,6 @@ std::string wholeLockObstacle(const Solution& s, const LockClass& lock, const Mu
   return {};
 }
 
-int standardOf(const std::string& language) {
-  if (!language.starts_with("c++")) return 0;
-  int year = std::atoi(language.c_str() + 3);
-  return year >= 90 ? year - 100 : year;  // 98 comes before 11
-}
-
-// The oldest C++ level among the units that see the declaration; 0: C.
-int oldestStandard(const Solution& s, const Loc& loc) {
-  int oldest = 99;
-  for (const Program::Unit& u : s.program.units) {
-    if (std::find(u.files.begin(), u.files.end(), loc.file) == u.files.end()) continue;
-    oldest = std::min(oldest, standardOf(s.program.text(u.language)));
-  }
-  return oldest;
-}
-
 // pthread_mutex_init(&mu, &attributes): recursive, robust, shared between
 // processes, lending priority - whatever was asked for, a reader-writer lock
 // may not have it.
@@ -201,8 +185,7 @@ class Describer {
       const MutexModel* replacement = s_.models.mutex(c_.lock.newType);
       if (c->endlessWriter && replacement && replacement->prefersReaders) {
         const Section& x = s_.sections[c->endlessWriter - 1];
-        Place at = placeOf(s_, x.loc);
-        all.insert("readers leave gaps for the writer at " + at.file + ":" + std::to_string(at.line) +
+        all.insert("readers leave gaps for the writer at " + lineOf(s_, x.loc) +
                    ", which comes again and again (`" + c_.lock.newType + "` may prefer readers)");
       }
     }
@@ -215,9 +198,8 @@ class Describer {
     if (c_.lock.newType.starts_with("locktidy::")) return false;
     auto names = [&](const std::vector<AttrFact>& attrs) {
       for (const AttrFact& a : attrs)
-        for (const Path& path : a.args)
-          for (const LockClass* l : c_.lock.classes)
-            if ((!path.steps.empty() && path.steps.back().field == l->id) || (path.root == Root::Global && path.entity == l->id)) return true;
+        for (const LockClass* l : c_.lock.classes)
+          if (namesLock(a, l->id)) return true;
       return false;
     };
     for (const ClassFact& c : s_.program.classes)
@@ -316,10 +298,7 @@ std::string assess(const Solution& s, const std::vector<const LockClass*>& class
   if (!c.worth) return "the sections that only read are short (none goes over a container): a shared lock costs more than it gives";
 
   if (uses.empty()) uses = usesOfLocks(s, eligibleLocks(s));
-  auto at = [&](const LockUse& u) {
-    Place place = placeOf(s, u.loc);
-    return place.file + ":" + std::to_string(place.line);
-  };
+  auto at = [&](const LockUse& u) { return lineOf(s, u.loc); };
   std::set<std::pair<FuncId, uint32_t>> known;  // acquisitions that are sections
   for (const LockClass* l : classes)
     for (uint32_t i : l->sections) known.insert({s.sections[i].func, s.acquisition(s.sections[i]).call});
@@ -338,7 +317,7 @@ std::string assess(const Solution& s, const std::vector<const LockClass*>& class
       c.lock.uses.push_back(u);
     }
 
-  int oldest = oldestStandard(s, classes.front()->loc);
+  int oldest = standardsSeeing(s, classes.front()->loc).first;
   const MutexModel* replacement = chosen ? s.models.mutex(c.lock.newType) : &model;
   int needed = replacement ? standardOf(replacement->minStandard) : 0;
   if (needed && oldest && oldest < needed) {
