@@ -122,6 +122,7 @@ void textAssumptions(const Solution& s, const Section& section, std::vector<std:
   const Program& p = s.program;
   auto lock = s.locks.find(section.lock);
   if (lock == s.locks.end()) return;
+  const ClassFact* owner = p.fieldOwner(section.lock);
   // Names of the lock and of what its sections access.
   std::set<Str> names, globals;
   auto addField = [&](Str usr) {
@@ -131,11 +132,10 @@ void textAssumptions(const Solution& s, const Section& section, std::vector<std:
       size_t at = full.rfind("::");
       Str name = p.strings.find(at == std::string::npos ? full : full.substr(at + 2));
       names.insert(name);
-      globals.insert(name);
+      if (!owner && !g->isConst) globals.insert(name);
     }
   };
   addField(section.lock);
-  const ClassFact* owner = p.fieldOwner(section.lock);
   std::set<uint32_t> files;
   if (lock->second.loc.valid()) files.insert(lock->second.loc.file);
   for (uint32_t i : lock->second.sections) {
@@ -156,8 +156,9 @@ void textAssumptions(const Solution& s, const Section& section, std::vector<std:
   }
   names.erase(0);
   globals.erase(0);
-  // Elsewhere, text of the same unit can name what is global, and a member of
-  // the owner if it names that too.
+  // Elsewhere, text of the same unit can name a global lock and what it guards,
+  // and a member of the owner if it names that too. (Not whatever constant a
+  // section reads: short names are everywhere.)
   std::set<uint32_t> near;
   for (const Program::Unit& u : p.units)
     if (lock->second.loc.valid() && std::find(u.files.begin(), u.files.end(), lock->second.loc.file) != u.files.end())
